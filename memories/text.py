@@ -1,0 +1,44 @@
+"""Text as the lexical leg of the index sees it. No Django in here."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# Scripts written without spaces between words (and Hangul, whose words carry endings).
+_UNSPACED = re.compile(
+    "[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af\u0e00-\u0eff"
+    "\u1000-\u109f\u1780-\u17ff\U00020000-\U0003ffff々ー]+"
+)
+# The look-behind and the possessive `++` keep this linear: without them 64k Han
+# characters, which any agent may send, take half a minute.
+_IDENTIFIER = re.compile(r"(?<!\w)\w++(?:[-.:/@]\w++)+")
+_JOINT = re.compile(r"[-.:/@]")
+
+# Python reorders a run of combining marks by insertion, in quadratic time: 64k of
+# them take seconds with the GIL held. ASCII never joins with what stands before it, so
+# pieces may begin there; a longer stretch without ASCII is cut.
+_PIECE = re.compile(r"[\x00-\x7f]*+[^\x00-\x7f]{1,512}+")
+
+
+def normalize(text: str) -> str:
+    """NFKC in a time that grows with the length of the text, whatever is in it."""
+    return _PIECE.sub(lambda piece: unicodedata.normalize("NFKC", piece[0]), text)
+
+
+def expand(text: str) -> str:
+    """The text with what a word tokenizer misses written out beside it.
+
+    Identifiers appear a second time as one word (``RULE-A002 RULE_A002``); runs of a
+    script without spaces become overlapping pairs (``認証シ`` gives ``認証 証シ``).
+    """
+    text = _IDENTIFIER.sub(
+        lambda found: f"{found[0]} {_JOINT.sub('_', found[0])}", normalize(text)
+    )
+    return _UNSPACED.sub(lambda run: f" {_pairs(run[0])} ", text)
+
+
+def _pairs(run: str) -> str:
+    if len(run) == 1:
+        return run
+    return " ".join(run[i : i + 2] for i in range(len(run) - 1))
