@@ -17,8 +17,9 @@ _JOINT = re.compile(r"[-.:/@]")
 
 # Python reorders a run of combining marks by insertion, in quadratic time: 64k of
 # them take seconds with the GIL held. ASCII never joins with what stands before it, so
-# pieces may begin there; a longer stretch without ASCII is cut.
-_PIECE = re.compile(r"[\x00-\x7f]*+[^\x00-\x7f]{1,512}+")
+# a piece may begin with one; a longer stretch without ASCII is cut. Only one: a pattern
+# that ran over all of them would begin again at each, and be quadratic itself.
+_PIECE = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]{1,512}+")
 
 
 def normalize(text: str) -> str:

@@ -24,7 +24,7 @@ class HashEmbedder:
     name = "hash"
     dimension = 256
     floor = 0.0
-    ceiling = 1.0
+    ceiling = 0.761
 
     def embed_passages(self, texts: list[str]) -> list[Vector]:
         return [self.embed_query(text) for text in texts]

@@ -1,0 +1,74 @@
+"""The process-wide index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from pytest_django import Settings
+
+from memories.index import IndexUnavailable, close_index, collection_name, get_index
+from memories.index.edge import EdgeIndex
+from memories.index.server import ServerIndex
+from tests.memories.adapters import numbers, point, query
+
+
+@pytest.fixture(autouse=True)
+def own_index(settings: Settings, tmp_path: Path) -> Iterator[None]:
+    close_index()
+    settings.DATA_DIR = tmp_path
+    settings.QDRANT_URL = ""
+    settings.AMPSITE_EMBEDDER = "hash"
+    yield
+    close_index()
+
+
+def test_it_lies_in_the_data_folder_under_the_embedder_s_name(tmp_path: Path) -> None:
+    get_index().put([point(1, "tea")])
+
+    assert collection_name() == "memories-hash-256"
+    assert (tmp_path / "index" / "memories-hash-256" / "segments").is_dir()
+
+
+def test_threads_that_come_first_together_share_one_index() -> None:
+    with ThreadPoolExecutor(8) as pool:
+        found = set(pool.map(lambda _: id(get_index()), range(16)))
+
+    assert len(found) == 1
+
+
+def test_a_closed_index_opens_again_with_its_points() -> None:
+    get_index().put([point(1, "tea")])
+    close_index()
+    close_index()
+
+    assert [numbers(leg) for leg in get_index().search(query("tea"))] == [[1], [1]]
+
+
+def test_while_it_cannot_be_opened_every_call_tries_again(tmp_path: Path) -> None:
+    owner = EdgeIndex(tmp_path / "index" / "memories-hash-256", dimension=256)
+    owner.ensure()
+    with pytest.raises(IndexUnavailable):
+        get_index()
+    owner.close()
+
+    assert get_index().count() == 0
+
+
+def test_the_url_chooses_the_client(settings: Settings, tmp_path: Path) -> None:
+    settings.QDRANT_URL = f"local:{tmp_path / 'qdrant'}"
+
+    index = get_index()
+    index.put([point(1, "tea")])
+
+    assert isinstance(index, ServerIndex)
+    assert [numbers(leg) for leg in index.search(query("tea"))] == [[1], [1]]
+
+
+def test_a_server_that_is_away_makes_it_unavailable(settings: Settings) -> None:
+    settings.QDRANT_URL = "http://127.0.0.1:9"  # nothing listens on the discard port
+
+    with pytest.raises(IndexUnavailable):
+        get_index()

@@ -1,0 +1,489 @@
+"""What both adapters promise."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from uuid import UUID
+
+import numpy as np
+import pytest
+
+from memories.fusion import fuse
+from memories.index.base import IndexInUse, IndexUnavailable, MemoryIndex
+from tests.memories.adapters import (
+    NOW,
+    embedder,
+    make,
+    numbers,
+    opened,
+    point,
+    query,
+    words_only,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_a_repeated_write_replaces_the_point(index: MemoryIndex) -> None:
+    index.put([point(1, "Tea is served at four.")])
+    index.put([point(1, "Coffee is served at nine.", tags=("x",))])
+
+    assert index.count() == 1
+    assert numbers(index.search(words_only("tea"))[0]) == []
+    assert numbers(index.search(words_only("coffee"))[0]) == [1]
+
+
+def test_a_dropped_point_is_gone_and_an_unknown_id_is_no_error(index: MemoryIndex) -> None:
+    index.put([point(1, "tea"), point(2, "tea")])
+    index.drop([UUID(int=1), UUID(int=99)])
+    index.drop([])
+
+    assert index.count() == 1
+    assert [numbers(leg) for leg in index.search(query("tea"))] == [[2], [2]]
+
+
+def test_ids_are_paged_and_come_once_each(index: MemoryIndex) -> None:
+    vector = embedder.embed_query("note")
+    index.put([point(number, "note", dense=vector) for number in range(1, 2_302)])
+
+    found = [id.int for id in index.ids()]
+
+    assert sorted(found) == list(range(1, 2_302))
+
+
+def test_both_legs_answer_best_first_with_their_scores(index: MemoryIndex) -> None:
+    index.put(
+        [
+            point(1, "The release train leaves on Thursday."),
+            point(2, "The train to Oslo leaves at nine."),
+            point(3, "Peanuts are forbidden."),
+        ]
+    )
+
+    dense, bm25 = index.search(query("release train leaves"))
+
+    assert (dense.name, bm25.name) == ("dense", "bm25")
+    assert numbers(dense)[0] == numbers(bm25)[0] == 1
+    assert numbers(bm25) == [1, 2]
+    for leg in (dense, bm25):
+        scores = [score for _, score in leg.hits]
+        assert scores == sorted(scores, reverse=True)
+    assert all(-1 <= score <= 1.001 for _, score in dense.hits)
+
+
+def test_without_a_vector_only_the_lexical_leg_answers(index: MemoryIndex) -> None:
+    index.put([point(1, "tea")])
+
+    (leg,) = index.search(words_only("tea"))
+
+    assert (leg.name, numbers(leg)) == ("bm25", [1])
+
+
+@pytest.mark.parametrize("text", ["", "   ", "the and of", "🍵"])
+def test_a_query_without_a_word_leaves_the_lexical_leg_empty(
+    index: MemoryIndex, text: str
+) -> None:
+    index.put([point(1, "tea")])
+
+    dense, bm25 = index.search(query(text))
+
+    assert numbers(dense) == [1]
+    assert (bm25.name, bm25.hits) == ("bm25", ())
+
+
+def test_similarities_are_known_for_every_stored_id(index: MemoryIndex) -> None:
+    stored = [
+        point(number, text) for number, text in enumerate(["tea", "green tea", "x"], 1)
+    ]
+    index.put(stored)
+    asked = embedder.embed_query("tea")
+
+    found = index.similarities([UUID(int=1), UUID(int=2), UUID(int=3), UUID(int=9)], asked)
+
+    expected = {p.id: float(np.dot(p.dense, asked)) for p in stored}
+    assert found == pytest.approx(expected, abs=1e-5)
+    assert index.similarities([], asked) == {}
+
+
+@pytest.mark.case("W11")
+def test_better_matches_of_others_never_crowd_out_the_one_that_fits(
+    index: MemoryIndex,
+) -> None:
+    text = "the invoice number is on the first page"
+    others = [
+        *(point(n, text, tags=("other",)) for n in range(1, 21)),
+        *(point(n, text, memory_type="episodic", tags=("mine",)) for n in range(21, 41)),
+        *(point(n, text, agent_id="bob", tags=("mine",)) for n in range(41, 61)),
+        *(point(n, text, user_id="u2", tags=("mine",)) for n in range(61, 81)),
+    ]
+    index.put([*others, point(100, "an invoice", user_id="u1", tags=("mine", "late"))])
+
+    legs = index.search(query(text, tags=("mine",), user_id="u1", limit=1))
+
+    assert [numbers(leg) for leg in legs] == [[100], [100]]
+
+
+@pytest.mark.case("W12")
+def test_tags_mean_any_of_them_exactly(index: MemoryIndex) -> None:
+    index.put(
+        [
+            point(1, "tea", tags=("a",)),
+            point(2, "tea", tags=("b", "c")),
+            point(3, "tea", tags=("A",)),
+            point(4, "tea", tags=("ab",)),
+            point(5, "tea"),
+        ]
+    )
+
+    for leg in index.search(query("tea", tags=("a", "b"))):
+        assert sorted(numbers(leg)) == [1, 2]
+    for leg in index.search(query("tea")):
+        assert sorted(numbers(leg)) == [1, 2, 3, 4, 5]
+
+
+def test_what_has_expired_is_not_found_from_that_second_on(index: MemoryIndex) -> None:
+    index.put([point(1, "tea", expires_at=NOW + 2), point(2, "tea")])
+
+    for now, expected in ((NOW + 1, [1, 2]), (NOW + 2, [2]), (NOW + 3, [2])):
+        for leg in index.search(query("tea", now=now)):
+            assert sorted(numbers(leg)) == expected
+
+
+def test_a_set_of_types_is_searched_at_once(index: MemoryIndex) -> None:
+    kinds = ("episodic", "semantic", "procedural", "working")
+    index.put([point(n, "tea", memory_type=kind) for n, kind in enumerate(kinds, 1)])
+
+    for leg in index.search(query("tea", memory_types=("semantic", "working"))):
+        assert sorted(numbers(leg)) == [2, 4]
+
+
+def test_a_query_without_a_type_cannot_be_written_down() -> None:
+    with pytest.raises(ValueError, match="memory type"):
+        query("tea", memory_types=())
+
+
+@pytest.mark.case("G25")
+def test_a_filter_always_leaves_k_hits_equal_to_brute_force(
+    kind: str, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(25)
+    vectors = rng.normal(size=(10_000, 32)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    index = opened(kind, tmp_path, dimension=32)
+    index.put(
+        [
+            point(
+                n + 1,
+                "a note",
+                agent_id=f"a{n % 50}",
+                tags=(f"t{n // 50 % 20}",),
+                dense=vector,
+            )
+            for n, vector in enumerate(vectors)
+        ]
+    )
+    asked = vectors[123] * np.float32(0.5) + vectors[4567] * np.float32(0.5)
+    asked /= np.linalg.norm(asked)
+    order = np.argsort(-(vectors @ asked)).tolist()
+    # The client's pure-Python mode takes a tenth of a second a query.
+    agents = range(50) if kind == "edge" else (0, 17, 49)
+
+    for agent in agents:
+        mine = [n for n in order if n % 50 == agent]
+        for tags, fitting in (
+            ((), mine),
+            (("t7",), [n for n in mine if n // 50 % 20 == 7]),
+        ):
+            dense, bm25 = index.search(
+                query("note", agent_id=f"a{agent}", tags=tags, dense=asked)
+            )
+            assert numbers(dense) == [n + 1 for n in fitting[:10]]
+            assert len(bm25.hits) == 10
+            assert set(numbers(bm25)) <= {n + 1 for n in fitting}
+    index.close()
+
+
+IDENTIFIERS = {
+    "RULE-A002 forbids deploys on Fridays": ["RULE-A002", "A002", "rule-a002"],
+    "patch CVE-2024-1234 before the audit": ["CVE-2024-1234", "2024-1234", "cve-2024-1234"],
+    "E_CONN_42 means the proxy dropped it": ["E_CONN_42", "CONN_42", "e_conn_42"],
+    "v1.2.3 broke the importer": ["v1.2.3", "1.2.3"],
+    "the worker lives in src/jobs/drainQueue.py": [
+        "src/jobs/drainQueue.py",
+        "drainQueue.py",
+        "drainQueue",
+    ],
+    "run 6f1c1d7e-9a53-4a52-8a3e-0c6f5e0d9b11 was the slow one": [
+        "6f1c1d7e-9a53-4a52-8a3e-0c6f5e0d9b11",
+        "6f1c1d7e",
+    ],
+    "write to ops@example.org about outages": ["ops@example.org", "example.org"],
+}
+LOOK_ALIKES = [
+    *(f"RULE-A{n:03} forbids deploys on day {n}" for n in range(10, 20)),
+    *(f"patch CVE-2023-{n} before the audit" for n in range(5001, 5011)),
+    *(f"E_DISK_{n} means the disk dropped it" for n in range(50, 60)),
+    *(f"v3.{n}.0 broke the importer" for n in range(10, 20)),
+    *(f"the worker lives in lib/tasks/fill_{n}.py" for n in range(10)),
+]
+
+
+@pytest.mark.case("W9")
+def test_an_identifier_is_found_by_the_whole_and_by_its_telling_part(
+    index: MemoryIndex,
+) -> None:
+    texts = [*LOOK_ALIKES, *IDENTIFIERS]
+    index.put([point(number, text) for number, text in enumerate(texts)])
+
+    for text, asked in IDENTIFIERS.items():
+        for part in asked:
+            (leg,) = index.search(words_only(part))
+            assert text in [texts[n] for n in numbers(leg)], part
+
+
+@pytest.mark.case("W9")
+def test_an_identifier_comes_before_its_scattered_pieces(index: MemoryIndex) -> None:
+    pieces = [f"{n} of 2024: 1234 CVE, 1234 CVE, 2024" for n in range(10)]
+    texts = [*pieces, "patch CVE-2024-1234 before the audit"]
+    index.put([point(number, text) for number, text in enumerate(texts)])
+
+    (leg,) = index.search(words_only("CVE-2024-1234"))
+
+    assert numbers(leg)[0] == 10
+
+
+LANGUAGES = {
+    "認証システムはJWTを使う": ["認証", "認証システム", "JWT"],
+    "東京都の天気は晴れです": ["東京", "天気"],
+    "이메일을 매주 보낸다": ["이메일"],
+    "项目的截止日期是六月三十日": ["截止日期", "项目"],
+    "Клиенты из Казани платят в рублях": ["Казани", "рублях"],
+    "Ο διακομιστής επανεκκινείται την Κυριακή": ["διακομιστής", "Κυριακή"],
+    "المدير يفضل التقارير القصيرة": ["التقارير", "المدير"],
+    "การประชุมเริ่มเก้าโมง": ["ประชุม"],
+    "Das Lager in Köln ist geschlossen": ["Köln", "KÖLN", "koln"],
+    "ｆｕｌｌｗｉｄｔｈ ｃｏｄｅ": ["fullwidth"],
+}
+
+
+@pytest.mark.case("W10")
+def test_a_word_is_found_in_every_script(index: MemoryIndex) -> None:
+    texts = list(LANGUAGES)
+    index.put([point(number, text) for number, text in enumerate(texts)])
+
+    for text, asked in LANGUAGES.items():
+        for word in asked:
+            (leg,) = index.search(words_only(word))
+            assert [texts[n] for n in numbers(leg)][:1] == [text], word
+
+
+WEIRD = [
+    "what's up?",
+    "time: 5pm",
+    "https://x.y/?a=b",
+    "(paren",
+    "-word",
+    "AND",
+    "a AND",
+    "foo:bar",
+    '"',
+    "*",
+    "C++",
+    "🍵",
+    "the and of",
+    "\u202e\u200b",
+    "\ufdfa" * 500,
+    "why does the deploy fail " * 400,
+]
+
+
+@pytest.mark.case("W7")
+@pytest.mark.parametrize("text", WEIRD, ids=range(len(WEIRD)))
+def test_query_text_is_text(index: MemoryIndex, text: str) -> None:
+    index.put([point(1, "tea"), point(2, text)])
+
+    dense, _ = index.search(query(text))
+
+    assert numbers(dense)[0] == 2
+
+
+def test_the_same_question_has_the_same_answer_thirty_times(index: MemoryIndex) -> None:
+    texts = ["tea at four", "tea at nine", "coffee at four"]  # equal scores are the rule
+    index.put([point(n, texts[n % 3]) for n in range(1, 601)])
+
+    answers = {tuple(fuse(index.search(query("tea at four", limit=20)))) for _ in range(30)}
+
+    assert len(answers) == 1
+
+
+def test_both_adapters_rank_alike(tmp_path: Path) -> None:
+    words = [
+        "tea",
+        "coffee",
+        "four",
+        "nine",
+        "deploy",
+        "friday",
+        "invoice",
+        "page",
+        "train",
+        "oslo",
+        "rule",
+        "audit",
+    ]
+    rng = np.random.default_rng(7)
+    points = [
+        point(n, " ".join(rng.choice(words, size=rng.integers(3, 9))))
+        for n in range(1, 301)
+    ]
+    questions = [query(" ".join(rng.choice(words, size=3)), limit=300) for _ in range(20)]
+    orders = []
+    for kind in ("edge", "local"):
+        index = opened(kind, tmp_path)
+        index.put(points)
+        orders.append([[hit.id for hit in fuse(index.search(q))] for q in questions])
+        index.close()
+
+    assert orders[0] == orders[1]
+
+
+@pytest.mark.parametrize(
+    "dense",
+    [
+        [float("nan")] + [0.0] * 255,
+        [float("inf")] + [0.0] * 255,
+        [0.0] * 256,
+        [2.0] + [0.0] * 255,
+        [1.0] + [0.0] * 100,
+    ],
+    ids=["nan", "infinite", "zero", "too long", "another dimension"],
+)
+def test_a_vector_that_is_none_is_refused_and_nothing_is_written(
+    index: MemoryIndex, dense: list[float]
+) -> None:
+    with pytest.raises(ValueError, match="vector"):
+        index.put([point(1, "tea"), point(2, "tea", dense=dense)])
+    with pytest.raises(ValueError, match="vector"):
+        index.search(query("tea", dense=dense))
+
+    assert index.count() == 0
+
+
+def test_a_second_process_gets_one_clear_sentence(
+    index: MemoryIndex, kind: str, tmp_path: Path
+) -> None:
+    index.put([point(1, "tea")])
+
+    second = in_another_process(
+        f"""
+        try:
+            make({kind!r}, Path({str(tmp_path)!r})).ensure()
+        except IndexInUse as error:
+            print(error)
+        """
+    )
+
+    assert second.returncode == 0, second.stderr
+    assert second.stdout.startswith("Another process already uses the index")
+    assert "QDRANT_URL" in second.stdout
+    assert second.stdout.count("\n") == 1
+    assert index.count() == 1
+
+
+def test_what_was_written_survives_kill_9_without_a_flush(
+    kind: str, tmp_path: Path
+) -> None:
+    killed = in_another_process(
+        f"""
+        import os, signal
+        index = opened({kind!r}, Path({str(tmp_path)!r}))
+        index.put([point(number, "tea") for number in range(1, 301)])
+        index.drop([point(1, "tea").id])
+        os.kill(os.getpid(), signal.SIGKILL)
+        """
+    )
+    assert killed.returncode == -9, killed.stderr
+
+    index = opened(kind, tmp_path)
+
+    assert sorted(id.int for id in index.ids()) == list(range(2, 301))
+    assert len(index.search(words_only("tea"))[0].hits) == 3
+    index.close()
+
+
+def test_the_points_are_there_when_it_is_opened_again(kind: str, tmp_path: Path) -> None:
+    first = opened(kind, tmp_path)
+    first.put([point(1, "tea", tags=("x",), expires_at=NOW + 9)])
+    first.flush()
+    first.close()
+    first.close()  # safe to repeat
+
+    second = opened(kind, tmp_path)
+    second.ensure()
+
+    assert [numbers(leg) for leg in second.search(query("tea", tags=("x",)))] == [[1], [1]]
+    second.close()
+
+
+def test_a_closed_index_is_unavailable_to_every_call(index: MemoryIndex) -> None:
+    index.put([point(1, "tea")])
+    index.close()
+
+    calls: list[Callable[[], object]] = [
+        lambda: index.put([point(2, "tea")]),
+        lambda: index.drop([UUID(int=1)]),
+        lambda: index.search(query("tea")),
+        lambda: index.similarities([UUID(int=1)], embedder.embed_query("tea")),
+        index.count,
+        lambda: list(index.ids()),
+        index.flush,
+    ]
+    for call in calls:
+        with pytest.raises(IndexUnavailable, match="closed"):
+            call()
+
+
+def test_an_index_that_was_never_opened_is_unavailable(kind: str, tmp_path: Path) -> None:
+    with pytest.raises(IndexUnavailable):
+        make(kind, tmp_path).count()
+
+
+def test_a_folder_that_holds_another_dimension_is_unavailable(tmp_path: Path) -> None:
+    opened("edge", tmp_path, dimension=8).close()
+
+    with pytest.raises(IndexUnavailable, match="vector size") as failure:
+        opened("edge", tmp_path, dimension=16)
+    assert not isinstance(failure.value, IndexInUse)
+
+
+def test_a_hundred_tags_and_any_unicode_in_the_payload_do_no_harm(
+    index: MemoryIndex,
+) -> None:
+    odd = replace(
+        point(1, "tea"), tags=("タグ", "a b", "ünï", '"', "x" * 128), user_id="usér/\u202e"
+    )
+    index.put([odd])
+
+    for leg in index.search(query("tea", tags=("ünï",), user_id="usér/\u202e")):
+        assert numbers(leg) == [1]
+
+
+def in_another_process(code: str) -> subprocess.CompletedProcess[str]:
+    head = (
+        "from pathlib import Path\n"
+        "from memories.index.base import IndexInUse\n"
+        "from tests.memories.adapters import make, opened, point\n"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", head + textwrap.dedent(code)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
