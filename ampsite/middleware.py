@@ -1,0 +1,51 @@
+"""What every request passes through, beyond what Django brings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.cache import add_never_cache_headers
+
+from memories.api.problems import problem
+
+GetResponse = Callable[[HttpRequest], HttpResponseBase]
+
+
+def refuse_nul(get_response: GetResponse) -> GetResponse:
+    """NUL is no text: 404 in a path, 400 in a query string, before a database sees it.
+
+    PostgreSQL refuses NUL and SQLite keeps it, so without this the two would differ.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        if "\0" in request.path:
+            return _refusal(request, 404, "not_found", "There is nothing at this address.")
+        if "%00" in request.META.get("QUERY_STRING", "") or "\0" in request.META.get(
+            "QUERY_STRING", ""
+        ):
+            return _refusal(
+                request, 400, "nul", "The query string contains a NUL character."
+            )
+        return get_response(request)
+
+    return middleware
+
+
+def _refusal(request: HttpRequest, status: int, code: str, detail: str) -> HttpResponse:
+    if request.path.startswith("/api/"):
+        return problem(status=status, code=code, detail=detail, instance=request.path)
+    return HttpResponse(detail, status=status, content_type="text/plain; charset=utf-8")
+
+
+def no_store(get_response: GetResponse) -> GetResponse:
+    """Signed-in pages are not kept by any cache, the browser's included."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        if hasattr(request, "user") and request.user.is_authenticated:
+            add_never_cache_headers(response)
+        return response
+
+    return middleware

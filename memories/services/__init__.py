@@ -1,0 +1,37 @@
+"""The only writer of memories, agents, keys and people."""
+
+from __future__ import annotations
+
+from memories.services.agents import (
+    authenticate,
+    create_agent,
+    create_key,
+    revoke_key,
+    set_active,
+    set_paused,
+)
+from memories.services.apply import Applied, apply_change, lock_targets
+from memories.services.expiry import expire_due
+from memories.services.people import (
+    change_password,
+    create_person,
+    login_blocked,
+    note_login_failure,
+)
+
+__all__ = [
+    "Applied",
+    "apply_change",
+    "authenticate",
+    "change_password",
+    "create_agent",
+    "create_key",
+    "create_person",
+    "expire_due",
+    "lock_targets",
+    "login_blocked",
+    "note_login_failure",
+    "revoke_key",
+    "set_active",
+    "set_paused",
+]

@@ -1,0 +1,59 @@
+"""What the tests share: a data folder of their own, an index that starts empty, people
+and agents made through the services."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+# Before Django reads its settings: nothing of a real installation is touched.
+os.environ["AMPSITE_DATA_DIR"] = tempfile.mkdtemp(prefix="ampsite-test-")
+os.environ.setdefault("AMPSITE_EMBEDDER", "hash")
+os.environ.setdefault("SECRET_KEY", "only for tests")
+
+import pytest
+from django.test import Client
+from pytest_django.fixtures import SettingsWrapper
+
+from memories.index import close_index
+from memories.models import Agent, ApiKey, User
+from tests import build
+
+
+@pytest.fixture(autouse=True)
+def _own_index(settings: SettingsWrapper, tmp_path: Path) -> Iterator[None]:
+    """Each test has an index of its own, opened only by those that use it."""
+    settings.DATA_DIR = tmp_path
+    yield
+    close_index()
+
+
+@pytest.fixture
+def agent(db: None) -> Agent:
+    return build.agent()
+
+
+@pytest.fixture
+def key(agent: Agent) -> ApiKey:
+    return build.key(agent)
+
+
+@pytest.fixture
+def reviewer(db: None) -> User:
+    return build.person("rosa")
+
+
+@pytest.fixture
+def desk(reviewer: User) -> Client:
+    """A browser in which the reviewer is signed in."""
+    client = Client()
+    client.force_login(reviewer)
+    return client
+
+
+@pytest.fixture
+def api(agent: Agent) -> build.Api:
+    """The REST API as seen with a key of ``agent``."""
+    return build.Api(agent)
