@@ -15,7 +15,7 @@ os.environ.setdefault("SECRET_KEY", "only for tests")
 
 import pytest
 from django.test import Client
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django.fixtures import Settings
 
 from memories.index import close_index
 from memories.models import Agent, ApiKey, User
@@ -23,9 +23,10 @@ from tests import build
 
 
 @pytest.fixture(autouse=True)
-def _own_index(settings: SettingsWrapper, tmp_path: Path) -> Iterator[None]:
+def _own_index(settings: Settings, tmp_path: Path) -> Iterator[None]:
     """Each test has an index of its own, opened only by those that use it."""
     settings.DATA_DIR = tmp_path
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     yield
     close_index()
 
