@@ -17,6 +17,7 @@ from memories.lookalikes import mixed_words
 from memories.text import normalize
 
 MOST_FINDINGS = 100
+HIDDEN = frozenset("bxjkvVtZ")  # classes of a shape that show nothing by themselves
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,7 @@ _HIDDEN = re.compile(
     r"|rn"
     r"|((?:[bxujkvVtZ]|r(?!n))+)"
 )
+_PLAIN = re.compile(r"[\t\n\x20-\x7e]*")
 _VISIBLE = re.compile(r"[wicCdmIq~aopeFgu]")
 _NAMES = {
     "\0": "NULL", "\x07": "BELL", "\b": "BACKSPACE", "\v": "LINE TABULATION",
@@ -184,6 +186,16 @@ def segments(text: str) -> tuple[Segment, ...]:
     return tuple(parts)
 
 
+def count_hidden(text: str) -> int:
+    """How many characters of ``text`` are hidden where they stand."""
+    return sum(end - start for start, end in _hidden_spans(text))
+
+
+def replace_hidden(text: str) -> str:
+    """``text`` with the sign � for each hidden character."""
+    return "".join("\ufffd" * len(s.text) if s.label else s.text for s in segments(text))
+
+
 def findings(text: str, *, most: int = MOST_FINDINGS) -> tuple[Finding, ...]:
     """What a person cannot see in ``text``, by position, the first ``most`` of them.
 
@@ -226,18 +238,13 @@ def _fold_once(text: str) -> str:
     if not text.isascii() or not text.isprintable():
         classes = shape(text)
         text = "".join(
-            c
-            for c, k in zip(text, classes, strict=True)
-            if k not in _DROPPED or c.isspace()
+            c for c, k in zip(text, classes, strict=True) if k not in HIDDEN or c.isspace()
         )
     return normalize(" ".join(text.split()))
 
 
-_DROPPED = frozenset("bxjkvVtZ")
-
-
 def _hidden_spans(text: str) -> Iterator[tuple[int, int]]:
-    if text.isascii() and text.isprintable():
+    if _PLAIN.fullmatch(text):
         return
     for match in _HIDDEN.finditer(shape(text)):
         if match.group(1):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import Literal
 
 # Scripts written without spaces between words (and Hangul, whose words carry endings).
 _UNSPACED = re.compile(
@@ -22,9 +23,9 @@ _JOINT = re.compile(r"[-.:/@]")
 _PIECE = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]{1,512}+")
 
 
-def normalize(text: str) -> str:
-    """NFKC in a time that grows with the length of the text, whatever is in it."""
-    return _PIECE.sub(lambda piece: unicodedata.normalize("NFKC", piece[0]), text)
+def normalize(text: str, form: Literal["NFC", "NFKC"] = "NFKC") -> str:
+    """NFKC or NFC in a time that grows with the length of the text, whatever is in it."""
+    return _PIECE.sub(lambda piece: unicodedata.normalize(form, piece[0]), text)
 
 
 def expand(text: str) -> str:
@@ -43,3 +44,8 @@ def _pairs(run: str) -> str:
     if len(run) == 1:
         return run
     return " ".join(run[i : i + 2] for i in range(len(run) - 1))
+
+
+def instant(at: datetime) -> str:
+    """RFC 3339, in UTC, with a Z."""
+    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
