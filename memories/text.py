@@ -44,8 +44,3 @@ def _pairs(run: str) -> str:
     if len(run) == 1:
         return run
     return " ".join(run[i : i + 2] for i in range(len(run) - 1))
-
-
-def instant(at: datetime) -> str:
-    """RFC 3339, in UTC, with a Z."""
-    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
