@@ -1,0 +1,215 @@
+"""Relations between settings, judged at start: a wrong mix is refused, naming the setting."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, register
+from django.core.exceptions import ImproperlyConfigured
+from django.http.request import validate_host
+
+from memories.embedding import EmbeddingFailed, get_embedder
+from memories.index.base import BATCH
+
+LOCAL = "local:"
+
+# Setting -> its least value.
+LEAST = {
+    "INDEX_BATCH": 1,
+    "INDEX_DRAIN_SECONDS": 1,
+    "INDEX_LEASE_SECONDS": 1,
+    "QDRANT_TIMEOUT_SECONDS": 1,
+    "WEB_THREADS": 2,
+    "MAX_WAITING_REQUESTS": 0,
+    "MAX_WAITING_PER_AGENT": 0,
+    "MAX_BODY_BYTES": 1,
+    "MAX_CONTENT_CHARACTERS": 1,
+    "MAX_TAGS": 0,
+    "MAX_TAG_CHARACTERS": 1,
+    "MAX_METADATA_BYTES": 2,
+    "MAX_MEMORY_IDS": 2,
+    "MAX_PENDING_PER_AGENT": 1,
+    "EPISODIC_TTL_SECONDS": 0,
+    "WORKING_TTL_SECONDS": 1,
+    "PROPOSAL_TTL_DAYS": 0,
+    "REJECTED_ECHO_DAYS": 0,
+    "IDEMPOTENCY_HOURS": 1,
+    "LOGIN_FAILURES_PER_NAME": 1,
+    "LOGIN_FAILURES_PER_ADDRESS": 1,
+    "LOGIN_FAILURE_WINDOW_SECONDS": 1,
+}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches what listens on, or is called, ``host``."""
+    name = host.strip("[]").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def beyond_loopback(host: str) -> list[str]:
+    """What is missing before others may reach this process, one sentence each."""
+    missing = []
+    if not settings.SECRET_KEY_GIVEN:
+        missing.append(f"SECRET_KEY has to be set to serve on {host}.")
+    if all(is_loopback(name) for name in settings.ALLOWED_HOSTS):
+        missing.append(
+            f"ALLOWED_HOSTS or PUBLIC_URL has to name the address under which {host} is "
+            "reached."
+        )
+    if settings.DEBUG:
+        missing.append(f"DEBUG has to be off to serve on {host}.")
+    return missing
+
+
+def _public_hosts() -> list[str]:
+    return [name for name in settings.ALLOWED_HOSTS if not is_loopback(name)]
+
+
+def _is_shared(qdrant_url: str) -> bool:
+    return bool(qdrant_url) and not qdrant_url.startswith(LOCAL)
+
+
+@register(Tags.compatibility)
+def one_process_or_several(**_: Any) -> Iterator[CheckMessage]:
+    """An index that one process owns, and a broker for several, do not go together."""
+    if settings.EMBEDDED or _is_shared(settings.QDRANT_URL):
+        return
+    hint = "Set QDRANT_URL to a Qdrant server, or unset CELERY_BROKER_URL."
+    if settings.QDRANT_URL:
+        yield Error(
+            "QDRANT_URL=local:PATH belongs to one process; CELERY_BROKER_URL makes several.",
+            hint=hint,
+            id="ampsite.E002",
+        )
+    else:
+        yield Error(
+            "Qdrant Edge belongs to one process; CELERY_BROKER_URL makes several.",
+            hint=hint,
+            id="ampsite.E001",
+        )
+
+
+@register(Tags.security)
+def signing_key(**_: Any) -> Iterator[CheckMessage]:
+    """A key that each process made for itself would end every other's sessions."""
+    if settings.SECRET_KEY_GIVEN:
+        return
+    if not settings.EMBEDDED:
+        yield Error(
+            "SECRET_KEY is not set, and CELERY_BROKER_URL makes several processes.",
+            hint="Give all of them the same SECRET_KEY of at least 50 random characters.",
+            id="ampsite.E003",
+        )
+    elif _public_hosts():
+        yield Error(
+            f"SECRET_KEY is not set, and others reach this as {_public_hosts()[0]}.",
+            hint="Set SECRET_KEY to at least 50 random characters.",
+            id="ampsite.E004",
+        )
+
+
+@register(Tags.security)
+def public_address(**_: Any) -> Iterator[CheckMessage]:
+    if settings.DEBUG and _public_hosts():
+        yield Error(
+            f"DEBUG shows code and settings, and others reach this as {_public_hosts()[0]}.",
+            hint="Unset DEBUG, or take that name from ALLOWED_HOSTS and PUBLIC_URL.",
+            id="ampsite.E005",
+        )
+    if not settings.PUBLIC_URL:
+        return
+    url = urlsplit(settings.PUBLIC_URL)
+    if url.scheme not in {"http", "https"} or not url.hostname or url.path or url.query:
+        yield Error(
+            "PUBLIC_URL is not of the form https://desk.example.org.",
+            hint="Set PUBLIC_URL to scheme and host (and port), without a path.",
+            id="ampsite.E006",
+        )
+    elif not validate_host(url.hostname, settings.ALLOWED_HOSTS):
+        yield Error(
+            f"ALLOWED_HOSTS does not name {url.hostname}, the host of PUBLIC_URL.",
+            hint="Add it to ALLOWED_HOSTS, or unset ALLOWED_HOSTS.",
+            id="ampsite.E007",
+        )
+
+
+@register(Tags.compatibility)
+def index_address(**_: Any) -> Iterator[CheckMessage]:
+    url = settings.QDRANT_URL
+    if not url:
+        return
+    if url.startswith(LOCAL):
+        is_sound = len(url) > len(LOCAL)
+    else:
+        parts = urlsplit(url)
+        is_sound = parts.scheme in {"http", "https"} and bool(parts.hostname)
+    if not is_sound:
+        yield Error(
+            "QDRANT_URL is neither http://HOST:6333 nor local:PATH.",
+            hint="Set QDRANT_URL to one of the two, or unset it for Qdrant Edge.",
+            id="ampsite.E008",
+        )
+
+
+@register(Tags.compatibility)
+def lease(**_: Any) -> Iterator[CheckMessage]:
+    """A lease that ends while its batch is still being sent lets a second worker send an
+    older version after a newer one."""
+    slowest = settings.INDEX_BATCH * settings.QDRANT_TIMEOUT_SECONDS
+    if slowest >= settings.INDEX_LEASE_SECONDS:
+        yield Error(
+            f"A batch may take {slowest} seconds (INDEX_BATCH times QDRANT_TIMEOUT_SECONDS), "
+            f"longer than INDEX_LEASE_SECONDS ({settings.INDEX_LEASE_SECONDS}).",
+            hint="Raise INDEX_LEASE_SECONDS or lower INDEX_BATCH.",
+            id="ampsite.E009",
+        )
+
+
+@register(Tags.compatibility)
+def embedder(**_: Any) -> Iterator[CheckMessage]:
+    try:
+        get_embedder()
+    except ImproperlyConfigured as error:
+        yield Error(
+            str(error), hint="Set AMPSITE_EMBEDDER, or unset it.", id="ampsite.E010"
+        )
+    except EmbeddingFailed:
+        return  # a matter of the machine, not of the settings; /readyz names it
+
+
+@register(Tags.compatibility)
+def numbers(**_: Any) -> Iterator[CheckMessage]:
+    for name, least in LEAST.items():
+        if getattr(settings, name) < least:
+            yield Error(
+                f"{name} is {getattr(settings, name)}; {least} is the least.",
+                hint=f"Set {name} to {least} or more.",
+                id="ampsite.E011",
+            )
+    if settings.INDEX_BATCH > BATCH:
+        yield Error(
+            f"INDEX_BATCH is {settings.INDEX_BATCH}; the index takes {BATCH} at a time.",
+            hint=f"Set INDEX_BATCH to {BATCH} or less.",
+            id="ampsite.E012",
+        )
+    if settings.MAX_WAITING_REQUESTS >= settings.WEB_THREADS:
+        yield Error(
+            "Requests that wait for a decision could take every thread.",
+            hint="Set MAX_WAITING_REQUESTS below WEB_THREADS.",
+            id="ampsite.E013",
+        )
+    if settings.SQLITE_SYNCHRONOUS not in {"FULL", "NORMAL", "EXTRA"}:
+        yield Error(
+            f"SQLITE_SYNCHRONOUS is {settings.SQLITE_SYNCHRONOUS!r}.",
+            hint="Set SQLITE_SYNCHRONOUS to FULL or NORMAL.",
+            id="ampsite.E014",
+        )

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import run_checks
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError, connection, connections
+from django.db.migrations.executor import MigrationExecutor
+
+from ampsite.checks import beyond_loopback, is_loopback
+from ampsite.embedded import Embedded, start_embedded
+from ampsite.first_run import prepare, told
+from ampsite.serving import CannotListen, Signals, WebServer, bind, warm_up
+from ampsite.wsgi import application
+from memories import reindex
+from memories.embedding import EmbeddingFailed, get_embedder
+from memories.index import IndexUnavailable, close_index, get_index
+
+# Together below the two seconds that a stop may take.
+REQUESTS_SECONDS = 0.8
+TASK_SECONDS = 0.8
+WARM_UP = ["/healthz", "/login/", "/api/v1/whoami"]
+
+
+class Command(BaseCommand):
+    help = "Serve pages and API; with no broker configured, also index and expire."
+    requires_system_checks = []  # run below, to say each in one line
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1")
+        parser.add_argument("--port", type=int, default=8000)
+        parser.add_argument(
+            "--first-run",
+            action="store_true",
+            help="on an empty database make an admin, a demo agent and a queue; print them",
+        )
+
+    def handle(self, *, host: str, port: int, first_run: bool, **_: Any) -> None:
+        signals = Signals()
+        signals.install()
+        _require_sound_settings(host)
+        try:
+            listener = bind(host, port)
+        except CannotListen as error:
+            raise CommandError(str(error)) from error
+        _require_migrated()
+        base_url = settings.PUBLIC_URL or _address(host, listener.getsockname()[1])
+        embedded = _bring_up(base_url, first_run=first_run)
+        server = WebServer(application, listener)
+        try:
+            server.listen()
+        except CannotListen as error:
+            raise CommandError(str(error)) from error
+        self._say(base_url, first_run=first_run)
+        server.run(signals)
+        _end(server, embedded)
+
+    def _say(self, base_url: str, *, first_run: bool) -> None:
+        note = told(base_url) if first_run else ""
+        self.stdout.write(note or f"Ampsite is ready: {base_url}/")
+        self.stdout.write("Ctrl-C stops it.")
+        self.stdout.flush()
+
+
+def _require_sound_settings(host: str) -> None:
+    found = [message for message in run_checks() if message.is_serious()]
+    sentences = [f"{message.msg} {message.hint or ''}".strip() for message in found]
+    if not is_loopback(host):
+        sentences += beyond_loopback(host)
+    if sentences:
+        raise CommandError("\n".join(sentences))
+
+
+def _require_migrated() -> None:
+    try:
+        executor = MigrationExecutor(connection)
+        behind = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    except DatabaseError as error:
+        raise CommandError(f"The database cannot be used: {error}".strip()) from error
+    if behind:
+        raise CommandError("The database is not up to date: run manage.py migrate first.")
+
+
+def _bring_up(base_url: str, *, first_run: bool) -> Embedded | None:
+    """Everything that has to be there before the first request is let in."""
+    try:
+        get_embedder()
+        if settings.EMBEDDED:
+            get_index()  # one process owns it: a second server ends here
+            reindex.release_claims()
+            reindex.heal()
+        reindex.catch_up()
+        if first_run:
+            prepare(base_url)
+    except (IndexUnavailable, EmbeddingFailed) as error:
+        raise CommandError(str(error)) from error
+    embedded = None
+    if settings.EMBEDDED:
+        embedded = start_embedded()
+    warm_up(application, WARM_UP)
+    connections.close_all()
+    return embedded
+
+
+def _address(host: str, port: int) -> str:
+    if host in {"0.0.0.0", "::", ""}:  # noqa: S104  (every address: this machine's will do)
+        host = "127.0.0.1"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _end(server: WebServer, embedded: Embedded | None) -> None:
+    finished = server.stop(REQUESTS_SECONDS)
+    if embedded is not None:
+        finished = embedded.stop(TASK_SECONDS) and finished
+    if finished:
+        close_index()
+        connections.close_all()
+        return
+    # Somebody still waits for a decision, or a long batch is being embedded. Nothing of
+    # it is lost, and waiting for it is what Ctrl-C was pressed against.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
