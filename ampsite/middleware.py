@@ -44,7 +44,8 @@ def no_store(get_response: GetResponse) -> GetResponse:
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
-        if hasattr(request, "user") and request.user.is_authenticated:
+        user = getattr(request, "user", None)  # None behind the API, which has no people
+        if user is not None and user.is_authenticated:
             add_never_cache_headers(response)
         return response
 

@@ -38,6 +38,20 @@ class Impossible(DomainError):
         self.code = code
 
 
+class Malformed(DomainError):
+    """Not what the contract allows: broken JSON, a wrong member, a wrong parameter."""
+
+    code = "malformed"
+    http_status = 400
+    title = "The request is malformed"
+
+    def __init__(
+        self, message: str, *, code: str = "malformed", faults: Sequence[Fault] = ()
+    ) -> None:
+        super().__init__(message, faults=faults)
+        self.code = code
+
+
 class MemoryNotFound(DomainError):
     """Never existed, another agent's, forgotten, retired or expired: all the same."""
 

@@ -54,13 +54,17 @@ def withdraw_locked(
     )
 
 
-def close_overtaken(limit: int = 200, *, only: UUID | None = None) -> int:
+def close_overtaken(
+    limit: int = 200, *, only: UUID | None = None, agent: UUID | None = None
+) -> int:
     """Close up to ``limit`` pending proposals that lapsed, whose expiry instant passed, or
-    that have no target left; return how many."""
+    that have no target left; return how many. ``only`` and ``agent`` narrow it."""
     closed = 0
     due = Proposal.objects.overtaken()
     if only:
         due = due.filter(pk=only)
+    if agent:
+        due = due.filter(agent=agent)
     for proposal_id in list(due.values_list("pk", flat=True)[:limit]):
         closed += _close_one(proposal_id)
     return closed
