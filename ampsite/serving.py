@@ -15,6 +15,8 @@ from wsgiref.util import setup_testing_defaults
 from django.conf import settings
 from waitress.server import TcpWSGIServer, create_server
 
+from memories.api.waiting import stop_waiting
+
 Application = Callable[..., Any]
 
 BACKLOG = 1024
@@ -119,6 +121,7 @@ class WebServer:
     def stop(self, seconds: float) -> bool:
         """Stop accepting, give requests ``seconds`` to finish; whether all did."""
         deadline = time.monotonic() + seconds
+        stop_waiting()
         dispatcher = self._server.task_dispatcher
         self._server.del_channel()
         self._server.socket.close()

@@ -9,3 +9,8 @@ urlpatterns = [
     path("", include("memories.api.urls")),
     path("", include("approvals.urls")),
 ]
+
+# A problem document under the API, a page elsewhere.
+handler400 = "memories.api.problems.bad_request"
+handler404 = "memories.api.problems.not_found"
+handler500 = "memories.api.problems.server_error"
