@@ -12,6 +12,7 @@ from memories.services.agents import (
 )
 from memories.services.apply import Applied, apply_change, lock_targets
 from memories.services.expiry import expire_due
+from memories.services.indexing import retry_indexing
 from memories.services.people import (
     change_password,
     create_person,
@@ -31,6 +32,7 @@ __all__ = [
     "lock_targets",
     "login_blocked",
     "note_login_failure",
+    "retry_indexing",
     "revoke_key",
     "set_active",
     "set_paused",

@@ -1,0 +1,235 @@
+"""One proposal as one person sees it at one moment. Each part is read once, when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.utils import timezone
+from django.utils.functional import cached_property
+
+from approvals import diffs
+from approvals.cards.cautions import Cautions, cautions_about
+from approvals.cards.claims import Claims, claims_in
+from approvals.cards.ending import IndexState, index_state, with_edits
+from approvals.cards.targets import NOTHING, Target, Version, targets_of
+from approvals.forms import format_tags, shown_instant
+from approvals.models import Decision, Proposal, ProposalDraft
+from approvals.sentences import ENDINGS, outcome, sentence
+from approvals.services import seen_digest
+from memories.changes import Change, Expire, Forget, Merge, Remember, Revise
+from memories.errors import ProposalNotFound
+from memories.models import User
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """A target that moved on: from as drafted to as it is now, and to what is proposed
+    (None where the proposal brings no text for it)."""
+
+    target: Target
+    now: diffs.TextDiff
+    proposed: diffs.TextDiff | None
+
+
+def card_for(proposal_id: UUID, user: User) -> Card:
+    """Raises ``ProposalNotFound``, also for what ``user`` may not see."""
+    visible = Proposal.objects.visible_to(user).filter(pk=proposal_id)
+    proposal = visible.select_related("agent", "author_key", "author").first()
+    if proposal is None:
+        raise ProposalNotFound(f"There is no proposal {proposal_id}.")
+    return Card(proposal, user=user, now=timezone.now())
+
+
+class Card:
+    """``change`` is what was proposed, ``landed`` the same with the reviewer's edits."""
+
+    def __init__(self, proposal: Proposal, *, user: User, now: datetime) -> None:
+        self.proposal, self.user, self.now = proposal, user, now
+        self.agent = proposal.agent
+        self.change: Change = proposal.change
+
+    @cached_property
+    def decision(self) -> Decision | None:
+        if self.proposal.is_pending:
+            return None
+        standing = self.proposal.decisions.filter(undone_at=None)
+        return standing.select_related("reviewer").first()
+
+    @cached_property
+    def landed(self) -> Change:
+        return with_edits(self.change, self.decision)
+
+    @property
+    def sentence(self) -> str:
+        return sentence(self.landed, self.agent.agent_id, self.now)
+
+    @cached_property
+    def targets(self) -> list[Target]:
+        kept = set(self.landed.target_ids)
+        return targets_of(self.proposal, kept=kept, now=self.now)
+
+    @cached_property
+    def seen(self) -> str:
+        memories = [target.memory for target in self.targets]
+        return seen_digest(self.proposal, memories, self.now)
+
+    @cached_property
+    def stale(self) -> bool:
+        return self.proposal.is_pending and any(t.has_moved for t in self.targets)
+
+    @property
+    def why_not_decide(self) -> str:
+        """A sentence instead of buttons, or ""."""
+        if not self.user.decides:
+            return "Your role reads the queue; a reviewer decides."
+        if self.agent.owner_id == self.user.pk:
+            return "You own this agent, so somebody else decides its proposals."
+        return ""
+
+    @property
+    def why_not_approve(self) -> str:
+        """Why only *Reject* (or *Rebase*) is open, or ""."""
+        if not self.agent.is_active:
+            return "The agent is switched off; its proposals can only be rejected."
+        if settings.REQUIRE_SECOND_PERSON and self.proposal.author_id == self.user.pk:
+            return "You proposed this; a second person approves it."
+        if self.stale:
+            return "Rebase it before you approve it."
+        return ""
+
+    @property
+    def can_decide(self) -> bool:
+        return self.proposal.is_pending and not self.why_not_decide
+
+    @property
+    def can_edit(self) -> bool:
+        editable = self.has_text or self.can_untick or self.can_set_instant
+        return self.can_decide and not self.why_not_approve and editable
+
+    @property
+    def has_text(self) -> bool:
+        return isinstance(self.change, Remember | Merge | Revise)
+
+    @property
+    def can_untick(self) -> bool:
+        least = 2 if isinstance(self.change, Merge) else 1
+        many = len(self.change.target_ids) > least
+        return isinstance(self.change, Forget | Merge | Expire) and many
+
+    @property
+    def can_set_instant(self) -> bool:
+        return isinstance(self.change, Expire)
+
+    @property
+    def content(self) -> str:
+        return getattr(self.landed, "content", None) or ""
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        return getattr(self.landed, "metadata", {})
+
+    @property
+    def tags_text(self) -> str:
+        """The proposed tags as the form shows them."""
+        return format_tags(getattr(self.change, "tags", ()))
+
+    @property
+    def instant_text(self) -> str:
+        """The proposed instant as its input shows it, UTC."""
+        instant = shown_instant(getattr(self.change, "expires_at", None))
+        return instant.strftime("%Y-%m-%dT%H:%M:%S") if instant else ""
+
+    @cached_property
+    def before(self) -> Version:
+        """The one text that the proposed text replaces."""
+        return self.targets[0].shown if len(self.targets) == 1 else NOTHING
+
+    @cached_property
+    def text_diff(self) -> diffs.TextDiff:
+        return diffs.diff_text(self.before.content, self.content)
+
+    @cached_property
+    def sources_diff(self) -> diffs.SourcesDiff | None:
+        """Several texts that become one, or None."""
+        if not self.has_text or len(self.targets) < 2:
+            return None
+        sources = [(str(n), t.shown.content) for n, t in enumerate(self.targets, 1)]
+        return diffs.diff_sources(sources, self.content)
+
+    @cached_property
+    def edit_diff(self) -> diffs.TextDiff | None:
+        """What the reviewer changed in the proposed text, or None."""
+        if not self.decision or "content" not in self.decision.edits:
+            return None
+        return diffs.diff_text(getattr(self.change, "content", None) or "", self.content)
+
+    @cached_property
+    def tags_diff(self) -> diffs.TagsDiff:
+        before = dict.fromkeys(tag for t in self.targets for tag in t.shown.tags)
+        return diffs.diff_tags(tuple(before), getattr(self.landed, "tags", ()))
+
+    @cached_property
+    def metadata_diff(self) -> tuple[diffs.MetadataRow, ...]:
+        return diffs.diff_metadata(self.before.metadata, self.metadata)
+
+    @property
+    def expires_at(self) -> datetime | None:
+        return getattr(self.landed, "expires_at", None)
+
+    @property
+    def moved(self) -> list[Moved]:
+        """The three-way view, one entry for each target that moved on."""
+        one = self.has_text and len(self.targets) == 1
+        return [
+            Moved(
+                target=target,
+                now=diffs.diff_text(target.drafted.content, target.shown.content),
+                proposed=diffs.diff_text(target.drafted.content, self.content)
+                if one
+                else None,
+            )
+            for target in self.targets
+            if target.has_moved
+        ]
+
+    @cached_property
+    def cautions(self) -> Cautions:
+        return cautions_about(self.change, self.agent.name)
+
+    @cached_property
+    def claims(self) -> Claims:
+        return claims_in(getattr(self.change, "metadata", {}), self.agent.pk)
+
+    @cached_property
+    def drafts(self) -> list[ProposalDraft]:
+        """Earlier drafts that a reviewer rebased, oldest first."""
+        if self.proposal.revision == 1:
+            return []
+        return list(self.proposal.drafts.select_related("replaced_by").order_by("revision"))
+
+    @property
+    def outcome(self) -> str:
+        return outcome(self.decision) if self.decision else ""
+
+    @property
+    def ending(self) -> str:
+        """Why it closed without a decision, or ""."""
+        reason = self.proposal.closed_reason
+        return ENDINGS[Proposal.ClosedReason(reason)] if reason else ""
+
+    @property
+    def touched_ids(self) -> list[UUID]:
+        """The memories that the decision made or changed."""
+        if self.proposal.status != Proposal.Status.APPROVED:
+            return []
+        made = [self.proposal.memory_id] if self.proposal.memory_id else []
+        return [*made, *self.landed.target_ids]
+
+    @cached_property
+    def index(self) -> IndexState | None:
+        return index_state(self.touched_ids) if self.touched_ids else None

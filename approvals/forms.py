@@ -1,0 +1,150 @@
+"""What people may type: filters of the queue, edits, and reasons."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django import forms
+from django.http import QueryDict
+
+from approvals.models import Decision, Proposal
+from approvals.services import Edits
+from memories.changes import Change, Expire, Merge, Remember, Revise
+from memories.models import Agent, MemoryType, User
+
+ANY = ("", "any")
+AGES = {
+    "hour": ("over an hour", timedelta(hours=1)),
+    "day": ("over a day", timedelta(days=1)),
+    "week": ("over a week", timedelta(days=7)),
+}
+NEEDS_QUOTES = frozenset(',"\n\r')
+
+
+class FilterForm(forms.Form):
+    """Which proposals the queue shows. Lives in the address, so a view can be shared."""
+
+    agent = forms.ModelChoiceField(
+        queryset=Agent.objects.none(), required=False, empty_label="any"
+    )
+    op = forms.ChoiceField(
+        label="Operation", choices=[ANY, *Proposal.Op.choices], required=False
+    )
+    type = forms.ChoiceField(choices=[ANY, *MemoryType.choices], required=False)
+    status = forms.ChoiceField(
+        choices=[("", "Pending"), *Proposal.Status.choices[1:], ("any", "any")],
+        required=False,
+    )
+    age = forms.ChoiceField(
+        choices=[ANY, *((name, label) for name, (label, _) in AGES.items())], required=False
+    )
+    q = forms.CharField(
+        label="Text",
+        required=False,
+        max_length=200,
+        widget=forms.TextInput(attrs={"type": "search"}),
+    )
+
+    def __init__(self, data: QueryDict, *, user: User) -> None:
+        if data.get("status") == Proposal.Status.PENDING:  # as good as leaving it out
+            data = data.copy()
+            del data["status"]
+        super().__init__(data, auto_id="filter-%s")
+        visible = Agent.objects.visible_to(user).order_by("agent_id")
+        agents = self.fields["agent"]
+        assert isinstance(agents, forms.ModelChoiceField)
+        agents.queryset = visible
+
+    @property
+    def query(self) -> str:
+        """The filter as a query string, "" when nothing is filtered."""
+        names = [name for name in self.fields if self.data.get(name)]
+        return urlencode([(name, self.data[name]) for name in names])
+
+
+class RejectForm(forms.Form):
+    seen = forms.CharField(required=False)
+    reason = forms.ChoiceField(choices=Decision.Reason.choices, required=False)
+    comment = forms.CharField(
+        required=False, max_length=4_000, widget=forms.Textarea(attrs={"rows": 1})
+    )
+
+    def clean_reason(self) -> str:
+        return self.cleaned_data["reason"] or Decision.Reason.OTHER
+
+
+class ApproveForm(forms.Form):
+    """What was posted with an approval: nothing but ``seen``, or an edit as well."""
+
+    seen = forms.CharField(required=False)
+    content = forms.CharField(required=False, strip=False)
+    tags = forms.CharField(required=False, strip=False)
+    expires_at = forms.DateTimeField(required=False)
+    memory_ids = forms.TypedMultipleChoiceField(required=False, coerce=UUID)
+
+    def __init__(self, data: QueryDict, *, change: Change) -> None:
+        super().__init__(data)
+        self.change = change
+        targets = self.fields["memory_ids"]
+        assert isinstance(targets, forms.TypedMultipleChoiceField)
+        targets.choices = [(str(i), str(i)) for i in change.target_ids]
+
+    def clean_tags(self) -> tuple[str, ...]:
+        try:
+            return parse_tags(self.cleaned_data["tags"])
+        except csv.Error as error:
+            raise forms.ValidationError(f"These tags cannot be read: {error}.") from None
+
+    def edits(self) -> Edits:
+        """What was posted and differs from what the form had shown."""
+        posted, change = self.data, self.change
+        found: dict[str, Any] = {}
+        if isinstance(change, Remember | Merge | Revise):
+            if "content" in posted:
+                found["content"] = self.cleaned_data["content"]
+            if "tags" in posted and _lines(posted["tags"]) != format_tags(change.tags):
+                found["tags"] = self.cleaned_data["tags"]
+        elif isinstance(change, Expire):
+            instant: datetime | None = self.cleaned_data["expires_at"]
+            if instant and instant != shown_instant(change.expires_at):
+                found["expires_at"] = instant
+        # Without the mark a form without boxes would read as one with all unticked.
+        if "memory_ids" in posted or "targets_shown" in posted:
+            found["memory_ids"] = tuple(self.cleaned_data["memory_ids"])
+        return Edits(**found)
+
+
+def format_tags(tags: Sequence[str]) -> str:
+    """Tags as a person edits them: ``tea, "black, no sugar"``, one line unless one has
+    line ends of its own."""
+    return ", ".join(_quoted(_lines(tag)) for tag in tags)
+
+
+def parse_tags(text: str) -> tuple[str, ...]:
+    """The tags of a text by ``format_tags``; a line end separates as a comma does.
+
+    Raises ``csv.Error`` for a field larger than the csv module reads.
+    """
+    rows = csv.reader(StringIO(_lines(text), newline=""), skipinitialspace=True)
+    cells = [cell for row in rows for cell in row]
+    return tuple(dict.fromkeys(cell.strip() for cell in cells if cell.strip()))
+
+
+def shown_instant(instant: datetime | None) -> datetime | None:
+    """An instant as its input shows it: UTC, whole seconds."""
+    return instant.astimezone(UTC).replace(microsecond=0) if instant else None
+
+
+def _quoted(tag: str) -> str:
+    plain = tag == tag.strip() and not NEEDS_QUOTES & set(tag)
+    return tag if plain else '"' + tag.replace('"', '""') + '"'
+
+
+def _lines(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")

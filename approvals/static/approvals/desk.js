@@ -1,0 +1,85 @@
+// What the pages need beyond htmx: nothing typed is lost, a failure is said, times are local.
+// Everything works without this file.
+"use strict";
+
+(() => {
+  const TYPED = "content tags comment expires_at".split(" ");
+
+  const draftKey = (form) => {
+    const card = form.closest("article");
+    return card && `draft ${card.id} ${new URL(form.action).pathname}`;
+  };
+
+  // What is typed outlives an expired session and a reload, in this tab only.
+  document.addEventListener("input", ({ target }) => {
+    const key = target.form && TYPED.includes(target.name) && draftKey(target.form);
+    if (!key) return;
+    const draft = JSON.parse(sessionStorage.getItem(key) || "{}");
+    draft[target.name] = target.value;
+    sessionStorage.setItem(key, JSON.stringify(draft));
+  });
+
+  const restore = (root) => {
+    for (const form of root.querySelectorAll("article form")) {
+      const draft = JSON.parse(sessionStorage.getItem(draftKey(form)) || "{}");
+      for (const [name, value] of Object.entries(draft)) {
+        const field = form.elements.namedItem(name);
+        if (field && field.value === field.defaultValue) field.value = value;
+      }
+    }
+    // A proposal that is no longer pending has no use for a draft.
+    for (const card of root.querySelectorAll("article:not([data-status='pending'])")) {
+      forget(card.id);
+    }
+  };
+
+  const forget = (id) => {
+    for (const key of Object.keys(sessionStorage)) {
+      if (key.startsWith(`draft ${id} `)) sessionStorage.removeItem(key);
+    }
+  };
+
+  const local = (root) => {
+    const style = { dateStyle: "full", timeStyle: "long" };
+    for (const time of root.querySelectorAll("time[datetime]")) {
+      time.title = new Date(time.dateTime).toLocaleString(undefined, style);
+    }
+  };
+
+  const say = (text) => {
+    const status = document.getElementById("status");
+    status.dataset.kind = "trouble";
+    status.textContent = text;
+  };
+
+  // A swap that does not come would leave a dead button: say so, and give the focus back.
+  const failed = (text) => ({ detail }) => {
+    say(text);
+    const form = detail.elt;
+    setTimeout(() => (form.querySelector?.("button") ?? form).focus?.(), 0);
+  };
+  document.addEventListener("htmx:responseError", ({ detail }) =>
+    failed(
+      detail.xhr.status === 404
+        ? "This proposal is not there any more, or not yours to see."
+        : "That did not work, and nothing was decided here. Reload the page.",
+    )({ detail }),
+  );
+  document.addEventListener(
+    "htmx:sendError",
+    failed("Ampsite cannot be reached. Look again before you repeat it."),
+  );
+
+  document.addEventListener("htmx:afterRequest", ({ detail }) => {
+    const card = detail.elt.closest?.("article") ?? detail.target;
+    if (detail.successful && detail.requestConfig.verb === "post") forget(card.id);
+  });
+  document.addEventListener("htmx:afterSettle", () => {
+    restore(document);
+    local(document);
+  });
+  document.addEventListener("DOMContentLoaded", () => {
+    restore(document);
+    local(document);
+  });
+})();

@@ -1,0 +1,29 @@
+"""The addresses of the pages."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from approvals import views
+
+app_name = "approvals"
+urlpatterns = [
+    path("", views.home, name="home"),
+    path("login/", views.log_in, name="login"),
+    path("logout/", views.log_out, name="logout"),
+    path("password/", views.password, name="password"),
+    path("proposals/", views.queue, name="queue"),
+    path("proposals/<uuid:proposal_id>/", views.proposal, name="proposal"),
+    path(
+        "proposals/<uuid:proposal_id>/memories/<uuid:memory_id>/",
+        views.target,
+        name="target",
+    ),
+    # Without the slash too: a script that decides should learn what it may not do.
+    path("proposals/<uuid:proposal_id>/approve", views.approve),
+    path("proposals/<uuid:proposal_id>/reject", views.reject),
+    path("proposals/<uuid:proposal_id>/approve/", views.approve, name="approve"),
+    path("proposals/<uuid:proposal_id>/reject/", views.reject, name="reject"),
+    path("proposals/<uuid:proposal_id>/rebase/", views.rebase, name="rebase"),
+    path("proposals/<uuid:proposal_id>/retry/", views.retry, name="retry"),
+]
