@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 
-from memories.lookalikes import mixed_words
+from memories.lookalikes import MOST_REMEMBERED, mixed_words
 from memories.text import normalize
 
 MOST_FINDINGS = 100
-HIDDEN = frozenset("bxjkvVtZ")  # classes of a shape that show nothing by themselves
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,21 @@ class Finding:
     message: str
 
 
+def _bounds(ranges: str) -> tuple[int, ...]:
+    """Where each range of "00AD 202A-202E" begins and where it is over, in order."""
+    parts = (part.partition("-") for part in ranges.split())
+    ends = ((int(first, 16), int(last or first, 16) + 1) for first, _, last in parts)
+    return tuple(chain.from_iterable(ends))
+
+
 def _points(ranges: str) -> frozenset[int]:
-    """Code points from "00AD 202A-202E"."""
-    ends = (part.split("-") for part in ranges.split())
-    return frozenset(
-        p for end in ends for p in range(int(end[0], 16), int(end[-1], 16) + 1)
-    )
+    bounds = _bounds(ranges)
+    pairs = zip(bounds[::2], bounds[1::2], strict=True)
+    return frozenset(point for pair in pairs for point in range(*pair))
+
+
+def _is_within(point: int, bounds: tuple[int, ...]) -> bool:
+    return bisect_right(bounds, point) % 2 == 1
 
 
 _BIDI = _points("061C 200E-200F 202A-202E 2066-2069")
@@ -54,14 +63,13 @@ _BIDI = _points("061C 200E-200F 202A-202E 2066-2069")
 _BLANK = _points("034F 115F-1160 17B4-17B5 180B-180F 2800 3164 FFA0")
 _VISIBLE_FORMAT = _points("0600-0605 06DD 070F 0890-0891 08E2 110BD 110CD")
 # Scripts whose spelling needs ZWJ and ZWNJ, and scripts written without spaces.
-_JOINING = (
-    (0x600, 0xDFF), (0xF00, 0x109F), (0x1780, 0x18AF), (0x1A20, 0x1CFF), (0xA800, 0xAADF),
-    (0xFB50, 0xFDFF), (0xFE70, 0xFEFE), (0x10A00, 0x11FFF),
-)  # fmt: skip
-_UNSPACED = (
-    (0xE00, 0xEFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x2E80, 0x2FFF), (0x3005, 0x3007),
-    (0x3040, 0x30FF), (0x31F0, 0x31FF), (0x3400, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFD),
-)  # fmt: skip
+_JOINING = _bounds(
+    "0600-0DFF 0F00-109F 1780-18AF 1A20-1CFF A800-AADF FB50-FDFF FE70-FEFE 10A00-11FFF"
+)
+_UNSPACED = _bounds(
+    "0E00-0EFF 1000-109F 1780-17FF 2E80-2FFF 3005-3007 3040-30FF 31F0-31FF 3400-9FFF "
+    "F900-FAFF 20000-3FFFD"
+)
 _FIXED = {
     0x09: "s", 0x0A: "n", 0x0D: "r", 0x27: "a", 0x2019: "a", 0x2E: "o", 0x2C: "o", 0x3A: "o",
     0x5F: "w", 0x23: "e", 0x2A: "e", 0x203C: "e", 0x2049: "e", 0x2139: "e", 0x3030: "e",
@@ -77,6 +85,8 @@ def _class_of(point: int) -> str:
     e emoji or symbol, F black flag, g flag letter; b bidi control, j ZWJ, k ZWNJ,
     v and V variation selector, t and Z tag, x other hidden, u private or unassigned.
     """
+    if 0x20000 <= point <= 0x2FFFD:
+        return "c"
     if point in _FIXED:
         return _FIXED[point]
     if point in _BIDI:
@@ -100,14 +110,14 @@ def _class_by_category(point: int) -> str:
         return "x"
     if category == "Cf":
         return "p" if point in _VISIBLE_FORMAT else "x"
-    joining = any(first <= point <= last for first, last in _JOINING)
-    unspaced = any(first <= point <= last for first, last in _UNSPACED)
+    unspaced = _is_within(point, _UNSPACED)
     if category in ("Co", "Cn"):
         # Emoji and ideographs younger than this Python's tables are not hidden.
         if 0x1F000 <= point <= 0x1FAFF:
             return "e"
         noncharacter = point & 0xFFFE == 0xFFFE or 0xFDD0 <= point <= 0xFDEF
         return "x" if noncharacter else "c" if unspaced else "u"
+    joining = _is_within(point, _JOINING)
     if category[0] == "M":
         virama = unicodedata.combining(chr(point)) == 9
         return "q" if virama else "I" if joining else "m"
@@ -120,7 +130,7 @@ class _Classes(dict[int, str]):
     """The class of each code point, worked out when first asked."""
 
     def __missing__(self, point: int) -> str:
-        if len(self) > 50_000:  # hostile text must not fill the memory for good
+        if len(self) > MOST_REMEMBERED:
             self.clear()
         self[point] = _class_of(point)
         return self[point]
@@ -138,7 +148,12 @@ _HIDDEN = re.compile(
     r"|rn"
     r"|((?:[bxujkvVtZ]|r(?!n))+)"
 )
-_PLAIN = re.compile(r"[\t\n\x20-\x7e]*")
+_UNSEEN = re.compile(r"[bxjkvVtZ]+")
+# Most texts of the world hold nothing else, and need no shape to say that all is seen.
+_PLAIN = re.compile(
+    r"[\t\n\x20-\x7e\xa0-\xac\xae-\u024f\u0400-\u052f\u2010-\u2027\u3000-\u3029"
+    r"\u3041-\u3096\u309b-\u30ff\u4e00-\u9fff\uac00-\ud7a3]*"
+)
 _VISIBLE = re.compile(r"[wicCdmIq~aopeFgu]")
 _NAMES = {
     "\0": "NULL", "\x07": "BELL", "\b": "BACKSPACE", "\v": "LINE TABULATION",
@@ -193,7 +208,26 @@ def count_hidden(text: str) -> int:
 
 def replace_hidden(text: str) -> str:
     """``text`` with the sign � for each hidden character."""
-    return "".join("\ufffd" * len(s.text) if s.label else s.text for s in segments(text))
+    parts: list[str] = []
+    at = 0
+    for start, end in _hidden_spans(text):
+        parts += (text[at:start], "\ufffd" * (end - start))
+        at = end
+    return "".join((*parts, text[at:]))
+
+
+def remove_hidden(text: str) -> str:
+    """``text`` without characters that show nothing by themselves, wherever they stand;
+    white space stays."""
+    if _PLAIN.fullmatch(text):
+        return text
+    parts: list[str] = []
+    at = 0
+    for match in _UNSEEN.finditer(shape(text)):
+        start, end = match.span()
+        parts += (text[at:start], *filter(str.isspace, text[start:end]))
+        at = end
+    return "".join((*parts, text[at:]))
 
 
 def findings(text: str, *, most: int = MOST_FINDINGS) -> tuple[Finding, ...]:
@@ -235,11 +269,7 @@ def has_visible(text: str) -> bool:
 
 def _fold_once(text: str) -> str:
     text = normalize(normalize(text).casefold())
-    if not text.isascii() or not text.isprintable():
-        classes = shape(text)
-        text = "".join(
-            c for c, k in zip(text, classes, strict=True) if k not in HIDDEN or c.isspace()
-        )
+    text = remove_hidden(text)
     return normalize(" ".join(text.split()))
 
 

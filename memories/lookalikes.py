@@ -6,6 +6,10 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+# Code points whose class is kept at hand. More than any two texts have, or it would be
+# worked out over and over; not all there are, or a hostile text takes memory for good.
+MOST_REMEMBERED = 200_000
+
 # Letters with a twin in another script. The weak Greek ones are also the signs of
 # physics and mathematics (rho g h), so they count only among Latin letters.
 _LATIN_TWINS = frozenset("ABCEHKMOPTXYaceiopxyj")
@@ -14,6 +18,14 @@ _GREEK_TWINS = frozenset("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧο")
 _GREEK_WEAK = frozenset("αγιηκνρυχω")
 # Scripts that ordinary text never sets within one word with Latin.
 _STRANGE = frozenset({"ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "DESERET", "OSAGE"})
+
+# Greek, Cyrillic and the strange ones: without a letter of theirs no word is mixed.
+_OTHER = re.compile(
+    "[\u0370-\u058f\u13a0-\u13ff\u1c80-\u1c8f\u1d00-\u1dbf\u1f00-\u1fff\u2100-\u214f"
+    "\u2c80-\u2cff\u2de0-\u2dff\ua4d0-\ua4ff\ua640-\ua69f\uab30-\uabbf\ufb13-\ufb17"
+    "\U00010400-\U0001044f\U000104b0-\U000104ff\U0001d400-\U0001d7ff\U0001e030-\U0001e08f"
+    "\U00011fb0]"
+)
 
 # A word: letters, marks and digits of the scripts that can be confused.
 _WORD = re.compile(r"[LlCcGgWwAn]+")
@@ -34,7 +46,7 @@ class _Scripts(dict[int, str]):
     """One letter for each code point, worked out when first asked."""
 
     def __missing__(self, point: int) -> str:
-        if len(self) > 50_000:  # hostile text must not fill the memory for good
+        if len(self) > MOST_REMEMBERED:
             self.clear()
         self[point] = _script(chr(point))
         return self[point]
@@ -65,7 +77,7 @@ _SCRIPTS = _Scripts()
 
 def mixed_words(text: str) -> Iterator[tuple[int, int]]:
     """Spans of words in which a letter of one script stands for one of another, in order."""
-    if text.isascii():
+    if not _OTHER.search(text):
         return
     scripts = text.translate(_SCRIPTS)
     for word in _WORD.finditer(scripts):

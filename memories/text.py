@@ -17,14 +17,23 @@ _IDENTIFIER = re.compile(r"(?<!\w)\w++(?:[-.:/@]\w++)+")
 _JOINT = re.compile(r"[-.:/@]")
 
 # Python reorders a run of combining marks by insertion, in quadratic time: 64k of
-# them take seconds with the GIL held. ASCII never joins with what stands before it, so
-# a piece may begin with one; a longer stretch without ASCII is cut. Only one: a pattern
-# that ran over all of them would begin again at each, and be quadratic itself.
-_PIECE = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]{1,512}+")
+# them take seconds with the GIL held. A text with such a run is normalized in pieces. ASCII
+# never joins with what stands before it, so a piece may begin with one; a longer stretch
+# without ASCII is cut. Only one: a pattern that ran over all of them would begin again at
+# each, and be quadratic itself.
+_MARKS = "".join(c for c in map(chr, range(0x300, 0x1E950)) if unicodedata.combining(c))
+# Normalizing makes marks of these as well.
+_MARKS += "\u0f73\u0f75\u0f81\uff9e\uff9f"
+_LONG_RUN = re.compile(f"[{_MARKS}]{{32}}")
+_PIECE = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]{1,128}+")
 
 
 def normalize(text: str, form: Literal["NFC", "NFKC"] = "NFKC") -> str:
     """NFKC or NFC in a time that grows with the length of the text, whatever is in it."""
+    if text.isascii():
+        return text
+    if not _LONG_RUN.search(text):
+        return unicodedata.normalize(form, text)
     return _PIECE.sub(lambda piece: unicodedata.normalize(form, piece[0]), text)
 
 

@@ -12,7 +12,9 @@ from rapidfuzz.distance import LCSseq
 
 # A cell of the table of one comparison is a bit; this many take about 50 ms and 20 MB.
 CELLS = 150_000_000
-PIECES = 4_000  # of text; each is an element of the page
+# Each piece of text and each line is an element of the page.
+PIECES = 4_000
+LINES = 1_000
 
 
 @dataclass(slots=True)
@@ -106,6 +108,9 @@ def _common_head(a: str, b: str) -> int:
 
 def _between_anchors(a: str, b: str, budget: Budget) -> list[Match]:
     """Matches around what stands once on each side; a gap over budget stays empty."""
+    if not budget.lasts():
+        budget.spent_out = True
+        return _ends(a, b, 0, 0)
     found: list[Match] = []
     at = bt = 0
     for i, j in [*_anchors(a, b), (len(a), len(b))]:

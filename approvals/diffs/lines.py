@@ -8,7 +8,7 @@ from typing import Literal
 
 from rapidfuzz.distance import Indel
 
-from approvals.diffs.align import Budget, Match, matches
+from approvals.diffs.align import LINES, Budget, Match, matches
 from approvals.diffs.words import Piece, diff_words
 
 LineKind = Literal["equal", "insert", "delete", "change"]
@@ -73,11 +73,17 @@ def _gap(
     a, b = left.start, right.start
     pairs = _pairs(before[a : left.stop], after[b : right.stop], budget)
     for i, j in [*((a + i, b + j) for i, j in pairs), (left.stop, right.stop)]:
-        yield from (deleted([before[n]], n + 1) for n in range(a, i))
-        yield from (inserted([after[n]], n + 1) for n in range(b, j))
+        yield from (deleted(before[n:end], n + 1) for n, end in _blocks(a, i))
+        yield from (inserted(after[n:end], n + 1) for n, end in _blocks(b, j))
         if i < left.stop and j < right.stop:
             yield _change(before[i], after[j], i + 1, j + 1, budget)
         a, b = i + 1, j + 1
+
+
+def _blocks(start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Single lines, or one block where there are more than a page can hold."""
+    step = 1 if end - start <= LINES else end - start
+    return ((n, n + step) for n in range(start, end, step))
 
 
 def _change(before: str, after: str, a: int, b: int, budget: Budget) -> Line:
@@ -107,10 +113,10 @@ def _pairs(left: list[str], right: list[str], budget: Budget) -> list[tuple[int,
     cells = (sum(map(len, left)) + 64) * (sum(map(len, right)) + 64)
     if comparisons <= MOST_COMPARISONS and budget.take(cells):
         return _most_alike(left, right)
-    if len(left) == len(right):
-        return [(n, n) for n in range(len(left))]
-    budget.spent_out = True
-    return []
+    paired = min(len(left), LINES) if len(left) == len(right) else 0
+    if paired < max(len(left), len(right)):
+        budget.spent_out = True
+    return [(n, n) for n in range(paired)]
 
 
 def _most_alike(left: list[str], right: list[str]) -> list[tuple[int, int]]:

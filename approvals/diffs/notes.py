@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable
 from typing import Literal
 
-from memories.characters import HIDDEN, shape
+from memories.characters import remove_hidden
 from memories.text import normalize
 
 Aspect = Literal[
@@ -24,18 +24,11 @@ _LINE_END = re.compile(r"\r\n?|\n")
 _MOST = 300_000
 
 
-def _without_hidden(text: str) -> str:
-    if text.isascii() and text.isprintable():
-        return text
-    pairs = zip(text, shape(text), strict=True)
-    return "".join(c for c, k in pairs if k not in HIDDEN or c.isspace())
-
-
 # In the order they are applied, which is the order to test whether one can be left out:
 # the wider before the narrower (white space before line endings).
 _FOLDS: dict[Aspect, Callable[[str], str]] = {
     "letter case": str.casefold,
-    "hidden characters": _without_hidden,
+    "hidden characters": remove_hidden,
     "Unicode normalisation": lambda text: normalize(text, "NFC"),
     "white space": lambda text: "".join(text.split()),
     "the newline at the end": lambda text: text.rstrip("\r\n"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from time import monotonic
 
-from approvals.diffs.align import Budget
+from approvals.diffs.align import LINES, Budget
 from approvals.diffs.lines import Line, Side, deleted, diff_lines, inserted
 from approvals.diffs.notes import notes_on
 from approvals.diffs.words import Piece
@@ -16,7 +16,6 @@ from memories.characters import count_hidden, replace_hidden
 
 CONTEXT = 3  # unchanged lines shown on each side of a change
 FOLD_FROM = 4  # a shorter run of unchanged lines is no longer than the line that hides it
-MOST_LINES = 1_000  # beyond it lines are shown in blocks, and the last of them as one
 MOST_TOKENS = 1_000  # hidden characters named one by one
 
 COARSE = "Too much changed to compare in full: some parts are marked as a whole."
@@ -64,16 +63,16 @@ class TextDiff:
 def diff_text(before: str, after: str, *, deadline_seconds: float = 0.5) -> TextDiff:
     """How ``before`` became ``after``; an empty ``before`` is a text that is new.
 
-    Past the deadline, or past what a page can hold, whole lines and blocks are marked
-    instead of words, and a note says so.
+    Past the deadline, or past what a page can hold, lines stand in blocks and are marked
+    as a whole, and a note says so.
     """
     budget = Budget(monotonic() + deadline_seconds)
     lines = list(diff_lines(_lines(before, after), _lines(after, before), budget))
-    if _size(lines) > MOST_LINES:
+    if _size(lines) > LINES:
         budget.spent_out = True
         lines = _with_one_end(lines)
     hunks = list(_hunks(lines))
-    if len(lines) > MOST_LINES:
+    if len(lines) > LINES:
         hunks = [replace(hunk, lines=tuple(_joined(hunk.lines))) for hunk in hunks]
     notes = notes_on(before, after)
     if count_hidden(before) + count_hidden(after) > MOST_TOKENS:
@@ -120,13 +119,14 @@ def _size(lines: list[Line]) -> int:
 
 def _with_one_end(lines: list[Line]) -> list[Line]:
     """The lines up to the most a page can hold; the rest went and came as a whole."""
-    size = kept = 0
+    kept, room = 0, LINES - 2
     for kind, group in groupby(lines, lambda line: line.kind):
         run = len(list(group))
-        size += run if kind == "change" else 1
-        if size > MOST_LINES - 2:
+        size = run if kind == "change" else 1
+        kept += min(run, room) if kind == "change" or room else 0
+        room -= size
+        if room < 0:
             break
-        kept += run
     before = [line.before for line in lines[kept:] if line.before]
     after = [line.after for line in lines[kept:] if line.after]
     end: list[Line] = []
