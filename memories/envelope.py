@@ -124,7 +124,7 @@ def read(data: JSON) -> Envelope:
         agent_id=members.get("agent_id"),
         content=members.get("content"),
         query=members.get("query") or "",
-        memory_ids=tuple(UUID(text) for text in members.get("memory_ids", ())),
+        memory_ids=tuple(UUID(text.lower()) for text in members.get("memory_ids", ())),
         top_k=_whole(members.get("top_k")) or DEFAULT_TOP_K,
         tags=tags,
         ttl_seconds=_whole(members.get("ttl_seconds")),
@@ -139,7 +139,9 @@ def read(data: JSON) -> Envelope:
 
 def parse_id(text: str) -> UUID | None:
     """Hyphenated, hyphenless, upper case, braced and ``urn:uuid:``; nothing else."""
-    return UUID(text) if _UUID.fullmatch(text) else None
+    return (
+        UUID(text.lower()) if _UUID.fullmatch(text) else None
+    )  # UUID() knows urn: only so
 
 
 def _well_formed(data: JSON) -> dict[str, Any]:
