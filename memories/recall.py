@@ -190,7 +190,7 @@ class _Search:
             Hit(
                 memory,
                 hit.score,
-                self._relevance(memory, hit.cosine or cosines.get(hit.id)),
+                self._relevance(memory, cosines.get(hit.id, hit.cosine)),
             )
             for hit, memory in live
         ]

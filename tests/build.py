@@ -68,6 +68,13 @@ def forgetting(agent: Agent, *memories: Memory) -> Proposal:
     return _proposal(Forget(agent=agent.pk, memory_type="semantic", memory_ids=ids), agent)
 
 
+def forget_now(agent: Agent, *memories: Memory) -> services.Outcome:
+    """A forget that nobody has to look at."""
+    ids = tuple(memory.pk for memory in memories)
+    change = Forget(agent=agent.pk, memory_type="episodic", memory_ids=ids)
+    return services.submit(change, by=_any_key(agent))
+
+
 def merging(agent: Agent, *memories: Memory, content: str | None = None) -> Proposal:
     ids = tuple(memory.pk for memory in memories)
     change = Merge(agent=agent.pk, memory_type="semantic", memory_ids=ids, content=content)
@@ -108,6 +115,12 @@ def memory(
     """A live long-term memory that a person approved."""
     proposal = held(agent, content, **more)
     approve(proposal, reviewer)
+    return made_by(proposal)
+
+
+def made_by(proposal: Proposal) -> Memory:
+    """The memory that approving the proposal made or changed."""
+    assert proposal.memory_id is not None
     return Memory.objects.get(pk=proposal.memory_id)
 
 

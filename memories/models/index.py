@@ -26,22 +26,25 @@ class IndexEntryQuerySet(models.QuerySet["IndexEntry"]):
         """Take up to ``limit`` due entries that no other worker holds.
 
         A claim is only a later ``due_at``: if this worker dies, the entries come due
-        again by themselves once ``lease`` has passed.
+        again by themselves once ``lease`` has passed. It clears the last error, so an
+        entry that has one is waiting and in nobody's hands.
         """
         with transaction.atomic():
             due = self.due(collection).select_for_update(skip_locked=True, of=("self",))
             entries = list(due[:limit])
             self.filter(pk__in=[entry.pk for entry in entries]).update(
-                due_at=timezone.now() + lease, attempts=F("attempts") + 1
+                due_at=timezone.now() + lease, attempts=F("attempts") + 1, last_error=""
             )
         return entries
 
     def want(self, memories: Iterable[Memory], *, collection: str, priority: int) -> None:
         """Ask for the current version of each memory to be indexed.
 
-        Raises only ``wanted_version``; ``due_at`` is the worker's alone, or a second
-        worker could send a version while the first is still sending an older one.
+        Raises only ``wanted_version``: ``due_at`` belongs to the worker that holds the
+        entry, or a second one could send a version while the first is still sending an
+        older one. An entry that failed is in nobody's hands; its new text may fare better.
         """
+        memories = list(memories)
         self.bulk_create(
             [
                 IndexEntry(
@@ -56,6 +59,14 @@ class IndexEntryQuerySet(models.QuerySet["IndexEntry"]):
             unique_fields=["memory", "collection"],
             update_fields=["wanted_version", "priority"],
         )
+        changed = [memory.pk for memory in memories if memory.version > 1]
+        if changed:
+            self.filter(collection=collection, memory__in=changed).retry()
+
+    def retry(self) -> int:
+        """Make the entries that failed due at once; return how many there were."""
+        failed = self.behind().exclude(last_error="")
+        return failed.update(due_at=timezone.now(), attempts=0, last_error="")
 
 
 class IndexEntry(models.Model):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
 from hmac import compare_digest
@@ -137,7 +137,7 @@ def _switch(agent: Agent, field: str, value: bool, action: str, actor: Actor) ->
 
 
 def _event(
-    action: str, agent: Agent, actor: Actor, about: str, payload: dict[str, object]
+    action: str, agent: Agent, actor: Actor, about: str, payload: Mapping[str, object]
 ) -> audit.Event:
     return audit.Event(
         action=action, actor=actor, agent=agent.pk, objects=(about,), payload=payload

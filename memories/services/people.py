@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 from django.conf import settings
@@ -95,7 +95,7 @@ def _agents(agent_ids: Sequence[str]) -> list[Agent]:
 
 
 def _event(
-    action: str, user: User, actor: Actor, payload: dict[str, object]
+    action: str, user: User, actor: Actor, payload: Mapping[str, object]
 ) -> audit.Event:
     return audit.Event(
         action=action,

@@ -33,7 +33,7 @@ def test_an_approved_memory_has_the_reserved_id_and_every_trace(
 
     build.approve(proposal, reviewer)
 
-    memory = Memory.objects.get(pk=proposal.memory_id)
+    memory = build.made_by(proposal)
     assert (memory.content, memory.tags, memory.source) == (
         "Tea, not coffee.",
         ["taste"],

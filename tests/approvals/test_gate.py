@@ -9,7 +9,7 @@ from approvals import services
 from approvals.models import Proposal
 from approvals.policies import Facts, Ruling, Verdict, judge
 from memories.actors import SYSTEM
-from memories.changes import Expire, Forget, Merge, Remember
+from memories.changes import Change, Expire, Forget, Merge, Remember
 from memories.errors import Impossible, MemoryNotFound, NotAllowed, QueueFull
 from memories.models import Agent, ApiKey, AuditEntry, Memory
 from memories.services import set_paused
@@ -51,13 +51,13 @@ def test_a_change_is_gated_by_the_type_of_its_target(
 ) -> None:
     one, two = build.memory(agent, "one"), build.memory(agent, "two")
     ids = (one.pk, two.pk)
-    change = {
+    changes: dict[str, Change] = {
         "merge": Merge(agent=agent.pk, memory_type="episodic", memory_ids=ids),
         "forget": Forget(agent=agent.pk, memory_type="episodic", memory_ids=ids),
         "expire": Expire(agent=agent.pk, memory_type="episodic", memory_ids=ids),
-    }[op]
+    }
 
-    outcome = services.submit(change, by=key)
+    outcome = services.submit(changes[op], by=key)
 
     assert outcome.proposal is not None
     assert Memory.objects.live().count() == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Barrier
 
 import pytest
@@ -120,7 +121,7 @@ def test_approve_and_reject_at_once_are_one_decision(
 
         assert outcomes == ["already_decided", "done"]
         proposal.refresh_from_db()
-        made = Memory.objects.filter(pk=proposal.memory_id).exists()
+        made = Memory.objects.filter(pk__in=[proposal.memory_id]).exists()
         assert made == (proposal.status == "approved")
         assert proposal.decisions.get().outcome == proposal.status
 
@@ -182,14 +183,13 @@ def test_withdraw_and_approve_at_once_exclude_each_other(
     key = build.key(agent)
     for round_number in range(20):
         proposal = build.held(agent, f"fact {round_number}")
+        withdrawing = partial(services.withdraw, proposal.pk, by=key)
 
-        outcomes = two.run(
-            approving(proposal, reviewer), lambda: services.withdraw(proposal.pk, by=key)
-        )
+        outcomes = two.run(approving(proposal, reviewer), withdrawing)
 
         assert outcomes == ["already_decided", "done"]
         proposal.refresh_from_db()
-        made = Memory.objects.filter(pk=proposal.memory_id).exists()
+        made = Memory.objects.filter(pk__in=[proposal.memory_id]).exists()
         assert made == (proposal.status == "approved")
 
 
