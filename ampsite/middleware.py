@@ -44,6 +44,9 @@ def no_store(get_response: GetResponse) -> GetResponse:
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
+        session = getattr(request, "session", None)
+        if session is None or not session.accessed:
+            return response  # asking who is there would read the session just for that
         user = getattr(request, "user", None)  # None behind the API, which has no people
         if user is not None and user.is_authenticated:
             add_never_cache_headers(response)

@@ -1,17 +1,10 @@
-"""What the tests share: a data folder of their own, an index that starts empty, people
-and agents made through the services."""
+"""What the tests share: an index that starts empty, people and agents made through the
+services."""
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-
-# Before Django reads its settings: nothing of a real installation is touched.
-os.environ["AMPSITE_DATA_DIR"] = tempfile.mkdtemp(prefix="ampsite-test-")
-os.environ.setdefault("AMPSITE_EMBEDDER", "hash")
-os.environ.setdefault("SECRET_KEY", "only for tests")
 
 import pytest
 from django.test import Client

@@ -13,7 +13,6 @@ from memories.actors import SYSTEM
 from memories.errors import DomainError
 from memories.models import User
 
-
 STANDARD_INPUT = "-"
 
 
