@@ -39,10 +39,14 @@ class Line:
     after: Side | None
 
     @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """Those of both sides."""
+        return tuple(p for side in (self.before, self.after) if side for p in side.pieces)
+
+    @property
     def is_marked(self) -> bool:
         """Whether words inside the line are marked, not the line as a whole."""
-        sides = (self.before, self.after)
-        return self.kind == "change" and any(s and len(s.pieces) > 1 for s in sides)
+        return self.kind == "change" and len(self.pieces) > 2
 
 
 def diff_lines(before: list[str], after: list[str], budget: Budget) -> Iterator[Line]:

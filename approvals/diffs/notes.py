@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
+from approvals.diffs.words import tokens
 from memories.characters import remove_hidden
 from memories.text import normalize
+
+TWINS = "Some marked words differ only in Unicode normalisation and look the same."
 
 Aspect = Literal[
     "letter case",
@@ -56,6 +59,16 @@ def differing_aspects(before: str, after: str) -> frozenset[Aspect]:
         if folded(before, fewer) == folded(after, fewer):
             aspects = fewer
     return aspects
+
+
+def has_twins(gone: Iterable[str], came: Iterable[str]) -> bool:
+    """Whether a word that came looks exactly like one that went and is not it."""
+    went, now = (
+        {word for text in texts for word in tokens(text) if not word.isascii()}
+        for texts in (gone, came)
+    )
+    left, right = ({normalize(w, "NFC") for w in side} for side in (went - now, now - went))
+    return not left.isdisjoint(right)
 
 
 def notes_on(before: str, after: str) -> tuple[str, ...]:

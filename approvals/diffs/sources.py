@@ -62,7 +62,7 @@ def _column(
     left = tokens(text)
     is_lost = [False] * len(left)
     at = 0
-    for change in changes(left, right, budget):
+    for change in changes(left, right, budget, keep_islands=True):
         is_lost[change.a : change.a_end] = [True] * (change.a_end - change.a)
         is_new[at : change.b] = [False] * (change.b - at)
         at = change.b_end

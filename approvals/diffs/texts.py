@@ -10,7 +10,7 @@ from time import monotonic
 
 from approvals.diffs.align import LINES, Budget
 from approvals.diffs.lines import Line, Side, deleted, diff_lines, inserted
-from approvals.diffs.notes import notes_on
+from approvals.diffs.notes import TWINS, has_twins, notes_on
 from approvals.diffs.words import Piece
 from memories.characters import count_hidden, replace_hidden
 
@@ -75,6 +75,10 @@ def diff_text(before: str, after: str, *, deadline_seconds: float = 0.5) -> Text
     if len(lines) > LINES:
         hunks = [replace(hunk, lines=tuple(_joined(hunk.lines))) for hunk in hunks]
     notes = notes_on(before, after)
+    if not any("normalisation" in note for note in notes) and budget.lasts():
+        pieces = [piece for line in lines for piece in line.pieces]
+        gone, came = ([p.text for p in pieces if p.kind == k] for k in ("delete", "insert"))
+        notes += (TWINS,) if has_twins(gone, came) else ()
     if count_hidden(before) + count_hidden(after) > MOST_TOKENS:
         hunks = [replace(h, lines=tuple(map(_briefly, h.lines))) for h in hunks]
         notes += (MANY_HIDDEN,)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Literal
 
-from approvals.diffs.align import Budget, Match, matches
-from memories.characters import shape
+from approvals.diffs.align import Budget, matches
+from memories.shapes import shape
 
 Kind = Literal["equal", "insert", "delete"]
 
@@ -53,18 +53,30 @@ def diff_words(before: str, after: str, budget: Budget) -> list[Piece]:
     return list(_pieces(changes(left, right, budget), left, right))
 
 
-def changes(left: list[str], right: list[str], budget: Budget) -> list[Change]:
-    """Where two lists of tokens differ, in order."""
-    islands = _without_islands(_between_matches(left, right, budget), left, right)
-    return [_trimmed(change, left, right) for change in islands]
+def changes(
+    left: list[str], right: list[str], budget: Budget, *, keep_islands: bool = False
+) -> list[Change]:
+    """Where two lists of tokens differ, in order; with ``keep_islands`` also around single
+    words in common, which else count as changed with what is around them."""
+    found = _between_words(left, right, budget)
+    if not keep_islands:
+        found = iter(_without_islands(found, left, right))
+    return [_trimmed(change, left, right) for change in found]
 
 
-def _between_matches(left: list[str], right: list[str], budget: Budget) -> Iterator[Change]:
+def _between_words(left: list[str], right: list[str], budget: Budget) -> Iterator[Change]:
+    """Words are aligned first and white space only between them: a blank that matches any
+    other blank would pull words apart."""
+    a_words = [n for n, part in enumerate(left) if not part.isspace()]
+    b_words = [n for n, part in enumerate(right) if not part.isspace()]
+    found = matches([left[n] for n in a_words], [right[n] for n in b_words], budget)
     a = b = 0
-    for match in [*matches(left, right, budget), Match(len(left), len(right), 0)]:
-        if a < match.a or b < match.b:
-            yield Change(a, match.a, b, match.b)
-        a, b = match.a + match.length, match.b + match.length
+    pairs = ((m.a + n, m.b + n) for m in found for n in range(m.length))
+    ends = ((a_words[i], b_words[j]) for i, j in pairs)
+    for a_end, b_end in chain(ends, [(len(left), len(right))]):
+        if left[a:a_end] != right[b:b_end]:
+            yield Change(a, a_end, b, b_end)
+        a, b = a_end + 1, b_end + 1
 
 
 def _without_islands(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 
 from django import template
 from django.utils.html import escape, format_html, format_html_join
@@ -14,7 +15,8 @@ from memories.lookalikes import mixed_words
 
 register = template.Library()
 
-MOST_TOKENS = 1_000  # in one text; of more, each is shown as the sign �
+# In one text. Of more hidden characters each is the sign �, more words are left unmarked.
+MOST_TOKENS = 1_000
 _SPACES = {" ": "·", "\t": "→\t", "\n": "↵\n"}
 
 
@@ -23,7 +25,7 @@ def visible(text: str) -> SafeString:
     """``text`` escaped, its hidden and bidirectional characters as tokens that name them,
     words that mix look-alike scripts marked."""
     parts = segments(text)
-    words = tuple(mixed_words(text))
+    words = tuple(islice(mixed_words(text), MOST_TOKENS))
     if len(parts) == 1 and not parts[0].label and not words:
         return escape(text)
     if len(parts) > 2 * MOST_TOKENS:

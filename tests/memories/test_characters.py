@@ -6,7 +6,18 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memories.characters import Segment, findings, fold, has_visible, segments, shape
+from memories import characters, lookalikes
+from memories.characters import (
+    Segment,
+    count_hidden,
+    findings,
+    fold,
+    has_visible,
+    remove_hidden,
+    replace_hidden,
+    segments,
+)
+from memories.shapes import shape
 
 FAMILY = "\N{MAN}\u200d\N{WOMAN}\u200d\N{GIRL}\u200d\N{BOY}"
 ENGLAND = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
@@ -217,3 +228,22 @@ def test_what_can_be_seen_is_visible(text: str) -> None:
 )
 def test_what_cannot_be_seen_is_not_visible(text: str) -> None:
     assert not has_visible(text)
+
+
+def test_a_text_taken_for_plain_holds_nothing_hidden() -> None:
+    plain = [c for c in map(chr, range(0x110000)) if characters._PLAIN.fullmatch(c)]
+
+    assert len(plain) > 30_000
+    assert not set(shape("".join(plain))) & set("bxujkvVtZr")
+
+
+def test_every_letter_of_another_script_makes_a_text_worth_a_look() -> None:
+    letters = [c for c in map(chr, range(0x110000)) if lookalikes._script(c) in "CcGgWwA"]
+
+    assert [c for c in letters if not lookalikes._OTHER.match(c)] == []
+
+
+def test_a_text_is_what_is_left_without_its_hidden_characters() -> None:
+    assert remove_hidden("a\u200b\u202eb \r\nc\u00ad") == "ab \r\nc"
+    assert replace_hidden("a\u200b\u202eb\u00ad") == "a\ufffd\ufffdb\ufffd"
+    assert count_hidden("a\u200b\u202eb\u00ad \N{MAN}\u200d\N{WOMAN}") == 3

@@ -40,6 +40,12 @@ def test_normalizing_in_pieces_gives_nfkc(text: str) -> None:
     assert normalize(text) == unicodedata.normalize("NFKC", text)
 
 
+def test_a_long_text_in_parts_normalizes_as_a_whole() -> None:
+    text = "か\u3099き\u3099" * 1_000  # nothing but letters and marks, nowhere to cut
+
+    assert normalize(text) == unicodedata.normalize("NFKC", text)
+
+
 @given(st.text(max_size=300))
 def test_any_text_has_a_document_and_a_query(text: str) -> None:
     indices, values = encode_document(text)
