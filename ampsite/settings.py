@@ -117,10 +117,13 @@ CONTENT_SECURITY_POLICY = {
 # writer fails at once when another one was faster.
 SQLITE_SYNCHRONOUS = env.str("SQLITE_SYNCHRONOUS", default="FULL")
 DATABASES = {
-    "default": env.db_url("DATABASE_URL", default=f"sqlite:///{DATA_DIR}/ampsite.sqlite3")
+    "default": env.db_url_config(
+        env.str("DATABASE_URL", default="") or f"sqlite:///{DATA_DIR}/ampsite.sqlite3"
+    )
 }
 DATABASES["default"]["CONN_MAX_AGE"] = None
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,

@@ -55,11 +55,24 @@ class FilterForm(forms.Form):
         if data.get("status") == Proposal.Status.PENDING:  # as good as leaving it out
             data = data.copy()
             del data["status"]
-        super().__init__(data, auto_id="filter-%s")
+        super().__init__(data, auto_id="filter-%s", label_suffix="")
         visible = Agent.objects.visible_to(user).order_by("agent_id")
         agents = self.fields["agent"]
         assert isinstance(agents, forms.ModelChoiceField)
         agents.queryset = visible
+
+    @property
+    def words(self) -> str:
+        """What is filtered, in the words of the choices: "billing-bot, over a day"."""
+        if not self.is_valid():
+            return "not understood"
+        chosen = [
+            dict(getattr(self.fields[name], "choices", ())).get(value, value)
+            for name, value in self.cleaned_data.items()
+            if value and name != "agent"
+        ]
+        agent = self.cleaned_data["agent"]
+        return ", ".join([agent.agent_id, *chosen] if agent else chosen)
 
     @property
     def query(self) -> str:

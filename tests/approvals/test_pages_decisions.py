@@ -1,0 +1,501 @@
+"""Deciding in the browser: what lands, who may, and how a lost race looks."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.test import Client
+
+from approvals.models import Decision, Proposal
+from memories.models import Agent, AuditEntry, IndexEntry, Memory, User
+from memories.services import set_active
+from tests import build
+from tests.approvals.pages import Forms, address, card, press
+
+
+def texts(agent: Agent) -> list[str]:
+    return list(Memory.objects.live().filter(agent=agent).values_list("content", flat=True))
+
+
+def decision(proposal: Proposal) -> Decision:
+    return Decision.objects.get(proposal=proposal)
+
+
+def test_the_first_button_that_begins_with_approve_approves_as_it_stands(
+    desk: Client, agent: Agent, reviewer: User
+) -> None:
+    proposal = build.held(agent, "Tea at four.", tags=["tea"])
+    buttons = card(desk, proposal).buttons
+    assert next(text for text in buttons if text.startswith("Approve")) == "Approve"
+
+    press(desk, proposal, "Approve")
+
+    assert texts(agent) == ["Tea at four."]
+    made = decision(proposal)
+    assert (made.outcome, made.edited, made.reviewer) == ("approved", False, reviewer)
+
+
+def test_after_a_decision_the_next_of_the_filter_opens(desk: Client, agent: Agent) -> None:
+    first = build.held(agent, "first", memory_type="procedural")
+    build.held(agent, "semantic")
+    third = build.held(agent, "third", memory_type="procedural")
+    page = Forms(desk.get(address(first) + "?type=procedural"))
+
+    response = press(desk, first, "Approve", forms=page)
+
+    assert response.headers["Location"] == address(third) + "?type=procedural"
+    shown = desk.get(response.headers["Location"]).content.decode()
+    assert "Approved: Remember 1 new procedural memory" in shown
+    assert "Approved: Remember" not in desk.get(address(third)).content.decode()
+
+
+def test_after_the_last_one_the_queue_says_that_nothing_waits(
+    desk: Client, agent: Agent
+) -> None:
+    response = press(desk, build.held(agent), "Reject")
+    assert response.headers["Location"] == "/proposals/"
+    assert "Nothing waits" in desk.get("/proposals/").content.decode()
+
+
+def test_with_htmx_the_next_card_comes_at_once(desk: Client, agent: Agent) -> None:
+    first, second = build.held(agent, "first"), build.held(agent, "second")
+    response = press(desk, first, "Approve", headers=build.HTMX)
+    text = response.content.decode()
+    assert response.status_code == 200
+    assert text.strip().startswith(f'<article id="proposal-{second.pk}"')
+    assert response.headers["HX-Push-Url"] == address(second)
+    assert "Approved: Remember 1 new semantic memory" in text
+    assert '<section id="queue-list" class="queue-list" hx-swap-oob="true">' in text
+    assert "<title>(1) " in text
+    assert "autofocus" in text
+
+
+@pytest.mark.case("G10")
+def test_only_the_edited_text_lands(desk: Client, agent: Agent, reviewer: User) -> None:
+    proposal = build.held(agent, "The cat sleeps.", tags=["cat"])
+    press(
+        desk,
+        proposal,
+        "Edit and approve",
+        content="The violin sleeps.",
+        tags='violin, "a, b"',
+    )
+    memory = build.made_by(proposal)
+    assert (memory.content, memory.tags) == ("The violin sleeps.", ["violin", "a, b"])
+    entry = AuditEntry.objects.get(action="proposal.approved", proposal_id=proposal.pk)
+    assert "The cat sleeps." in (entry.payload or "")
+    assert "The violin sleeps." in (entry.payload or "")
+    assert entry.actor_label == reviewer.username
+    text = desk.get(address(proposal)).content.decode()
+    assert "Approved with changes" in text
+    assert "What the reviewer changed" in text
+
+
+@pytest.mark.case("G11")
+@pytest.mark.parametrize(
+    "content",
+    [
+        "one\r\ntwo\r\n",
+        "one\ntwo",
+        "\n\n leading",
+        "a\rb\r\nc\nd",
+        "tabs\t  \n",
+        "<b>&amp;",
+    ],
+)
+def test_an_untouched_edit_form_is_no_edit(
+    desk: Client, agent: Agent, content: str
+) -> None:
+    tags = ["tea", "a, b", 'say "x"', " space ", "line\nend"]
+    proposal = build.held(agent, content, tags=tags)
+    press(desk, proposal, "Edit and approve")
+    assert not decision(proposal).edited
+    memory = build.made_by(proposal)
+    assert (memory.content, memory.tags) == (content, tags)
+
+
+def test_an_edit_that_cannot_be_is_422_and_nothing_typed_is_lost(
+    desk: Client, agent: Agent
+) -> None:
+    proposal = build.held(agent, "text", tags=["tea"])
+    response = press(
+        desk, proposal, "Edit and approve", content="kept text", tags=f"tea, {'x' * 200}"
+    )
+    assert response.status_code == 422
+    fields = Forms(response).by_button("Edit and approve").fields
+    assert fields["content"] == "kept text"
+    assert "x" * 200 in fields["tags"]
+    assert "the limit is 128" in response.content.decode()
+    assert Proposal.objects.pending().count() == 1
+
+
+def test_blank_content_is_refused(desk: Client, agent: Agent) -> None:
+    response = press(desk, build.held(agent), "Edit and approve", content=" \r\n ")
+    assert response.status_code == 422
+    assert texts(agent) == []
+
+
+def test_nul_in_an_edit_is_refused(desk: Client, agent: Agent) -> None:
+    response = press(desk, build.held(agent), "Edit and approve", content="a\0b")
+    assert response.status_code == 422
+    assert texts(agent) == []
+
+
+@pytest.mark.case("G12")
+def test_a_rejection_keeps_reason_and_comment(desk: Client, agent: Agent) -> None:
+    proposal = build.held(agent)
+    assert card(desk, proposal).by_button("Reject").fields["reason"] == "other"
+    press(desk, proposal, "Reject", reason="outdated", comment="Since May it is ten.")
+    made = decision(proposal)
+    assert (made.reason, made.comment) == ("outdated", "Since May it is ten.")
+    text = desk.get(address(proposal)).content.decode()
+    assert "Rejected as outdated" in text
+    assert "Since May it is ten." in text
+
+
+def test_a_reason_that_is_none_is_422(desk: Client, agent: Agent) -> None:
+    response = press(
+        desk, build.held(agent), "Reject", reason="boring", comment="still here"
+    )
+    assert response.status_code == 422
+    assert "still here" in response.content.decode()
+    assert not Decision.objects.exists()
+
+
+def test_single_targets_can_be_unticked(desk: Client, agent: Agent) -> None:
+    stay, go = build.memory(agent, "stay"), build.memory(agent, "go")
+    proposal = build.forgetting(agent, stay, go)
+    press(desk, proposal, "Edit and approve", memory_ids=[str(go.pk)])
+    assert texts(agent) == ["stay"]
+    assert "left alone by the reviewer" in desk.get(address(proposal)).content.decode()
+
+
+def test_unticking_every_target_is_refused(desk: Client, agent: Agent) -> None:
+    memories = build.memory(agent, "a"), build.memory(agent, "b")
+    response = press(
+        desk, build.forgetting(agent, *memories), "Edit and approve", memory_ids=[]
+    )
+    assert response.status_code == 422
+    assert "otherwise reject it" in response.content.decode()
+    assert sorted(texts(agent)) == ["a", "b"]
+
+
+def test_a_merge_can_be_edited_and_lose_a_source(desk: Client, agent: Agent) -> None:
+    one, two, three = (build.memory(agent, text) for text in ("one", "two", "three"))
+    proposal = build.merging(agent, one, two, three)
+    press(
+        desk,
+        proposal,
+        "Edit and approve",
+        content="one and two",
+        memory_ids=[str(one.pk), str(two.pk)],
+    )
+    assert sorted(texts(agent)) == ["one and two", "three"]
+
+
+def test_the_instant_of_an_expire_can_be_changed(desk: Client, agent: Agent) -> None:
+    memory = build.memory(agent)
+    proposal = build.expiring(agent, memory, ttl_seconds=86_400)
+    press(desk, proposal, "Edit and approve", expires_at="2031-05-03T14:00:00")
+    memory.refresh_from_db()
+    assert memory.expires_at == datetime(2031, 5, 3, 14, tzinfo=UTC)
+    assert decision(proposal).edited
+
+
+def test_an_untouched_instant_is_no_edit(desk: Client, agent: Agent) -> None:
+    proposal = build.expiring(agent, build.memory(agent), ttl_seconds=86_400)
+    press(desk, proposal, "Edit and approve")
+    assert not decision(proposal).edited
+
+
+@pytest.mark.case("G5")
+@pytest.mark.parametrize("headers", [{}, build.HTMX])
+def test_the_second_replacement_turns_stale_and_cannot_be_approved(
+    desk: Client, agent: Agent, headers: dict[str, str]
+) -> None:
+    memory = build.memory(agent, "Tea at four.")
+    first = build.held(agent, "Tea at five.", supersedes=[memory.pk])
+    second = build.held(agent, "Tea at six.", supersedes=[memory.pk])
+    opened = card(desk, second)
+    press(desk, first, "Approve")
+
+    response = press(
+        desk,
+        second,
+        "Edit and approve",
+        forms=opened,
+        headers=headers,
+        content="Tea at seven.",
+    )
+
+    text = response.content.decode()
+    assert response.status_code == 409
+    assert "moved on" in text
+    for heading in ("As drafted", "As it is now", "As proposed"):
+        assert heading in text
+    assert "Tea at seven." in text  # nothing typed is lost
+    assert texts(agent) == ["Tea at five."]
+
+
+@pytest.mark.case("G6")
+def test_a_memory_edited_meanwhile_makes_the_proposal_stale_until_rebased(
+    desk: Client, agent: Agent
+) -> None:
+    memory = build.memory(agent, "Tea at four.")
+    proposal = build.held(agent, "Tea at five.", supersedes=[memory.pk])
+    opened = card(desk, proposal)
+    build.approve(build.revising(memory, "Tea at four, always."))
+    refused = press(desk, proposal, "Approve", forms=opened)
+    assert refused.status_code == 409
+
+    rebased = press(desk, proposal, "Rebase", forms=Forms(refused))
+    assert rebased.headers["Location"] == address(proposal)
+    page = desk.get(address(proposal))
+    assert "Rebased on what is true now" in page.content.decode()
+    press(desk, proposal, "Approve", forms=Forms(page))
+
+    assert texts(agent) == ["Tea at five."]
+
+
+def test_what_was_typed_survives_a_409_and_the_rebase(desk: Client, agent: Agent) -> None:
+    memory = build.memory(agent, "Tea at four.")
+    proposal = build.held(agent, "Tea at five.", supersedes=[memory.pk])
+    opened = card(desk, proposal)
+    build.approve(build.revising(memory, "Tea at four, always."))
+    refused = press(desk, proposal, "Edit", forms=opened, content="Tea at nine.")
+    fresh = press(desk, proposal, "Rebase", forms=Forms(refused))
+    assert Forms(fresh).by_button("Edit and approve").fields["content"] == "Tea at nine."
+    press(desk, proposal, "Edit and approve", forms=Forms(fresh))
+    assert texts(agent) == ["Tea at nine."]
+
+
+@pytest.mark.case("G7")
+@pytest.mark.parametrize("button", ["Approve", "Edit and approve", "Reject"])
+@pytest.mark.parametrize("headers", [{}, build.HTMX])
+def test_who_comes_second_reads_who_and_when(
+    desk: Client, agent: Agent, button: str, headers: dict[str, str]
+) -> None:
+    proposal = build.held(agent, "text")
+    opened = card(desk, proposal)
+    build.approve(proposal, build.person("sam"))
+
+    typed = {"comment": "my comment"} if button == "Reject" else {}
+    response = press(desk, proposal, button, forms=opened, headers=headers, **typed)
+
+    text = response.content.decode()
+    assert response.status_code == 409
+    assert "Already approved by sam at" in text
+    assert "my comment" in text or not typed
+    assert Decision.objects.filter(proposal=proposal).count() == 1
+
+
+@pytest.mark.case("G17")
+def test_pressing_twice_has_one_effect(desk: Client, agent: Agent) -> None:
+    proposal = build.held(agent)
+    opened = card(desk, proposal)
+    codes = [press(desk, proposal, "Approve", forms=opened).status_code for _ in range(2)]
+    assert codes == [302, 409]
+    assert len(texts(agent)) == 1
+
+
+@pytest.mark.case("G18")
+def test_a_withdrawn_proposal_cannot_be_approved(
+    desk: Client, agent: Agent, api: build.Api
+) -> None:
+    from approvals import services
+
+    proposal = build.held(agent)
+    opened = card(desk, proposal)
+    services.withdraw(proposal.pk, by=api.key)
+    response = press(desk, proposal, "Approve", forms=opened)
+    assert response.status_code == 409
+    assert "The agent withdrew it." in response.content.decode()
+    assert texts(agent) == []
+
+
+@pytest.mark.case("G28")
+def test_a_rebase_by_somebody_else_calls_for_a_fresh_look(
+    desk: Client, agent: Agent
+) -> None:
+    from approvals import services
+
+    memory = build.memory(agent, "Tea at four.")
+    proposal = build.held(agent, "Tea at five.", supersedes=[memory.pk])
+    build.approve(build.revising(memory, "Tea at four, always."))
+    opened = card(desk, proposal)
+    services.rebase(proposal.pk, reviewer=build.person(), seen=build.seen(proposal))
+
+    response = press(desk, proposal, "Approve", forms=opened)
+
+    assert response.status_code == 409
+    assert "changed since it was shown" in response.content.decode()
+    press(desk, proposal, "Approve", forms=Forms(response))
+    assert texts(agent) == ["Tea at five."]
+
+
+def test_a_form_without_seen_decides_nothing(desk: Client, agent: Agent) -> None:
+    for act in ("approve", "reject"):
+        assert desk.post(address(build.held(agent), act)).status_code == 409
+    assert not Decision.objects.exists()
+
+
+KEYS: list[Any] = ["Bearer {}", "bearer {}", "Api-Key {}", None]
+
+
+@pytest.mark.case("G1")
+@pytest.mark.parametrize("scheme", KEYS)
+@pytest.mark.parametrize("act", ["approve", "reject", "rebase", "retry"])
+@pytest.mark.parametrize("signed_in", [True, False])
+def test_a_key_decides_nothing_by_any_page(
+    desk: Client, agent: Agent, api: build.Api, scheme: Any, act: str, signed_in: bool
+) -> None:
+    proposal = build.held(agent)
+    client = desk if signed_in else Client(enforce_csrf_checks=True)
+    header = (
+        {"Authorization": scheme.format(api.text)} if scheme else {"X-API-Key": api.text}
+    )
+
+    response = client.post(
+        address(proposal, act), {"seen": build.seen(proposal)}, headers=header
+    )
+
+    assert response.status_code == 403
+    assert response.headers["Content-Type"] == "application/problem+json"
+    assert response.json()["code"] == "agents_cannot_decide"
+    proposal.refresh_from_db()
+    assert proposal.is_pending
+    refused = AuditEntry.objects.get(action="decision.refused")
+    assert refused.proposal_id == proposal.pk
+    assert act in (refused.payload or "")
+
+
+def test_a_page_takes_no_key_for_a_session(agent: Agent, api: build.Api) -> None:
+    response = api.client.get(address(build.held(agent)))
+    assert response.status_code == 302
+
+
+@pytest.mark.case("G27")
+def test_a_basic_header_switches_no_csrf_check_off(agent: Agent, reviewer: User) -> None:
+    proposal = build.held(agent)
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(reviewer)
+    response = client.post(
+        address(proposal, "approve"),
+        {"seen": build.seen(proposal)},
+        headers={"Authorization": "Basic cm9zYTp4"},
+    )
+    assert response.status_code == 403
+    assert "out of date" in response.content.decode()
+    assert texts(agent) == []
+
+
+@pytest.mark.case("G27")
+def test_identity_is_the_sessions_whatever_the_form_says(
+    desk: Client, agent: Agent, reviewer: User
+) -> None:
+    build.person("boss", role="admin")
+    proposal = build.held(agent)
+    press(desk, proposal, "Approve", reviewer="boss", user="boss", username="boss")
+    assert decision(proposal).reviewer == reviewer
+
+
+@pytest.mark.case("G27")
+def test_a_wrong_host_is_refused(desk: Client, agent: Agent) -> None:
+    response = desk.get(address(build.held(agent)), headers={"Host": "evil.example"})
+    assert response.status_code == 400
+
+
+def test_an_old_form_in_htmx_reloads_the_page_with_a_sentence(
+    agent: Agent, reviewer: User
+) -> None:
+    proposal = build.held(agent)
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(reviewer)
+    here = f"http://testserver{address(proposal)}"
+    response = client.post(
+        address(proposal, "approve"), headers={**build.HTMX, "HX-Current-URL": here}
+    )
+    assert response.headers["HX-Redirect"] == address(proposal)
+    page = client.get(address(proposal)).content.decode()
+    assert "nothing was decided" in page
+
+
+@pytest.mark.parametrize("act", ["approve", "reject", "rebase"])
+def test_a_viewer_is_refused_and_that_is_kept(agent: Agent, act: str) -> None:
+    proposal = build.held(agent)
+    viewer = build.person("vic", role="viewer")
+    client = Client()
+    client.force_login(viewer)
+    response = client.post(address(proposal, act), {"seen": build.seen(proposal)})
+    assert response.status_code == 403
+    assert Proposal.objects.pending().count() == 1
+    assert AuditEntry.objects.get(action="decision.refused").actor_label == "vic"
+
+
+def test_the_owner_of_the_agent_is_refused(reviewer: User, desk: Client) -> None:
+    proposal = build.held(build.agent(owner=reviewer))
+    response = desk.post(address(proposal, "approve"), {"seen": build.seen(proposal)})
+    assert response.status_code == 403
+    assert "You own this agent" in response.content.decode()
+
+
+def test_an_agent_that_is_switched_off_can_only_be_rejected(
+    desk: Client, agent: Agent
+) -> None:
+    from memories.actors import SYSTEM
+
+    proposal = build.held(agent)
+    set_active(agent, False, actor=SYSTEM)
+    assert "switched off" in desk.get(address(proposal)).content.decode()
+    assert press(desk, proposal, "Approve").status_code == 403
+    assert press(desk, proposal, "Reject").status_code == 302
+
+
+def test_who_proposed_waits_for_a_second_person(
+    desk: Client, agent: Agent, reviewer: User, settings: LazySettings
+) -> None:
+    settings.REQUIRE_SECOND_PERSON = True
+    proposal = build.held(agent)
+    Proposal.objects.filter(pk=proposal.pk).update(author=reviewer, author_key=None)
+    assert "a second person approves it" in desk.get(address(proposal)).content.decode()
+    assert press(desk, proposal, "Approve").status_code == 403
+
+
+def test_a_decision_address_typed_into_the_bar_leads_to_the_card(
+    desk: Client, agent: Agent
+) -> None:
+    proposal = build.held(agent)
+    response = desk.get(address(proposal, "approve") + "?op=remember")
+    assert response.headers["Location"] == address(proposal) + "?op=remember"
+    assert desk.put(address(proposal, "approve")).status_code == 405
+
+
+def test_the_card_follows_the_index_and_offers_a_retry(desk: Client, agent: Agent) -> None:
+    proposal = build.held(agent)
+    build.approve(proposal)
+    assert "queued" in desk.get(address(proposal)).content.decode()
+    entry = IndexEntry.objects.get(memory_id=proposal.memory_id)
+    IndexEntry.objects.filter(pk=entry.pk).update(last_error="the text is <b>odd</b>")
+    text = desk.get(address(proposal)).content.decode()
+    assert "failed" in text
+    assert "the text is &lt;b&gt;odd&lt;/b&gt;" in text
+
+    press(desk, proposal, "Retry")
+
+    entry.refresh_from_db()
+    assert entry.last_error == ""
+    build.drain()
+    assert "Agents recall it" in desk.get(address(proposal)).content.decode()
+
+
+def test_a_viewer_asks_for_no_retry(agent: Agent) -> None:
+    proposal = build.held(agent)
+    build.approve(proposal)
+    IndexEntry.objects.update(last_error="odd")
+    client = Client()
+    client.force_login(build.person(role="viewer"))
+    assert client.post(address(proposal, "retry")).status_code == 403
+    assert IndexEntry.objects.get().last_error == "odd"
