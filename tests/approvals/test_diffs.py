@@ -95,6 +95,19 @@ def test_a_line_stands_beside_the_one_it_became_not_the_one_in_its_place() -> No
     assert (change.before.number, change.after.number) == (1, 2)
 
 
+def test_a_line_that_went_before_a_changed_one_leaves_the_pair_together() -> None:
+    diff = diff_text("an old first line\npay invoices on Friday", "pay invoices on Monday")
+
+    assert [line.kind for line in diff.lines] == ["delete", "change"]
+    assert marked(diff)[1:] == [("delete", "Friday"), ("insert", "Monday")]
+
+
+def test_lines_with_nothing_in_common_are_not_one_that_changed() -> None:
+    diff = diff_text("abc\npay invoices on Friday", "xyz\npay invoices on Monday")
+
+    assert [line.kind for line in diff.lines] == ["delete", "insert", "change"]
+
+
 def test_unchanged_lines_far_from_a_change_are_folded_and_still_there() -> None:
     before = "\n".join(f"line {n}" for n in range(30))
 
@@ -324,7 +337,7 @@ def test_odd_metadata_is_shown_raw() -> None:
 def test_changed_metadata_comes_first_and_the_rest_of_very_many_keys_as_one() -> None:
     before: dict[str, object] = {f"k{n}": n for n in range(5_000)}
 
-    rows = diff_metadata(before, before | {"k4000": "changed", "k4999": "changed"})
+    rows = diff_metadata(before, before | {"k4000": 4000.0, "k4999": "changed"})
 
     assert [row.key for row in rows[:3]] == ["k4000", "k4999", "k0"]
     assert len(rows) == 201
