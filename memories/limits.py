@@ -39,7 +39,9 @@ def check_tags(tags: Sequence[str], *, pointer: str = "/tags") -> None:
     for position, tag in enumerate(tags):
         if not has_visible(tag):
             raise Impossible(
-                "A tag has a visible character.", pointer=f"{pointer}/{position}"
+                "A tag has a visible character.",
+                pointer=f"{pointer}/{position}",
+                code="tag_blank",
             )
         if len(tag) > settings.MAX_TAG_CHARACTERS:
             raise Impossible(

@@ -13,6 +13,7 @@ from django.db import connection, connections
 
 from approvals.models import Proposal
 from memories import audit, idempotency
+from memories.errors import IdempotencyInProgress
 from memories.idempotency import Kept
 from memories.models import Agent, AuditEntry, IdempotencyRecord, Memory
 from tests import build
@@ -89,7 +90,7 @@ def test_a_repeat_does_not_wait_for_long_on_the_first_request(agent: Agent) -> N
         begun.wait(timeout=30)
         try:
             return idempotency.once(agent, "k1", "f", Kept)
-        except idempotency.IdempotencyInProgress as error:
+        except IdempotencyInProgress as error:
             return error.code
         finally:
             finish.set()

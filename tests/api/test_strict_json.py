@@ -161,7 +161,7 @@ def test_a_body_over_the_limit_is_refused_by_name(
 ) -> None:
     settings.MAX_BODY_BYTES = 1_000
     body = json.dumps(PLAIN | {"content": "x" * 3_000_000}).encode()
-    more = {"CONTENT_LENGTH": declared} if declared else {}
+    more: dict[str, Any] = {"CONTENT_LENGTH": declared} if declared else {}
 
     response = api.client.generic(
         "POST", "/api/v1/amp", body, content_type="application/json", **more
@@ -238,7 +238,12 @@ def test_another_version_is_named_as_such(api: build.Api) -> None:
 
 
 def test_null_means_absent(api: build.Api) -> None:
-    nothing = {"agent_id": None, "top_k": None, "ttl_seconds": None, "metadata": None}
+    nothing: dict[str, Any] = {
+        "agent_id": None,
+        "top_k": None,
+        "ttl_seconds": None,
+        "metadata": None,
+    }
 
     response = api.amp("remember", "episodic", content="x", amp_version="amp/1", **nothing)
 

@@ -125,7 +125,7 @@ def test_a_target_that_goes_ends_its_proposals_or_makes_them_stale(
         response = replaced(api, memory)
     else:
         targets = [memory, other] if op == "merge" else [memory]
-        more = {"ttl_seconds": 60} if op == "expire" else {}
+        more: dict[str, Any] = {"ttl_seconds": 60} if op == "expire" else {}
         response = api.amp(op, memory_ids=ids(*targets), **more)
     if op == "forget" and how == "forgotten":
         # The same again is the same proposal; another one forgets it together.
