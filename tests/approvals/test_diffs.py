@@ -102,8 +102,10 @@ def test_a_line_that_went_before_a_changed_one_leaves_the_pair_together() -> Non
     assert marked(diff)[1:] == [("delete", "Friday"), ("insert", "Monday")]
 
 
-def test_lines_with_nothing_in_common_are_not_one_that_changed() -> None:
-    diff = diff_text("abc\npay invoices on Friday", "xyz\npay invoices on Monday")
+def test_lines_with_little_in_common_are_not_one_that_changed() -> None:
+    diff = diff_text(
+        "dogs bark\npay invoices on Friday", "big zebra\npay invoices on Monday"
+    )
 
     assert [line.kind for line in diff.lines] == ["delete", "insert", "change"]
 
