@@ -52,6 +52,15 @@
     status.textContent = text;
   };
 
+  // The second click of a double click would decide the card that came meanwhile.
+  document.addEventListener(
+    "click",
+    (event) => {
+      if (event.detail > 1 && event.target.closest?.("article button")) event.preventDefault();
+    },
+    true,
+  );
+
   // A swap that does not come would leave a dead button: say so, and give the focus back.
   const failed = (text) => ({ detail }) => {
     say(text);
