@@ -13,7 +13,7 @@ from approvals.diffs.words import Piece, diff_words
 
 LineKind = Literal["equal", "insert", "delete", "change"]
 
-LEAST_ALIKE = 0.4  # below it two lines are not shown as one that changed
+LEAST_ALIKE = 0.5  # below it two lines are not shown as one that changed
 MOST_COMPARISONS = 2_500  # of lines with lines, in one gap
 
 
