@@ -38,7 +38,7 @@ class FilterForm(forms.Form):
     )
     type = forms.ChoiceField(choices=[ANY, *MemoryType.choices], required=False)
     status = forms.ChoiceField(
-        choices=[("", "Pending"), *Proposal.Status.choices[1:], ("any", "any")],
+        choices=[("", "Pending"), *Proposal.Status.choices[1:], ("any", "Any status")],
         required=False,
     )
     age = forms.ChoiceField(

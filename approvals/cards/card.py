@@ -25,6 +25,9 @@ from memories.changes import Change, Expire, Forget, Merge, Remember, Revise
 from memories.errors import ProposalNotFound
 from memories.models import User
 
+MOST_MOVED = 10  # targets in the three-way view
+MOVED_SECONDS = 0.3  # for all their diffs together
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
@@ -181,21 +184,31 @@ class Card:
     def expires_at(self) -> datetime | None:
         return getattr(self.landed, "expires_at", None)
 
-    @property
+    @cached_property
     def moved(self) -> list[Moved]:
-        """The three-way view, one entry for each target that moved on."""
+        """The three-way view, one entry for each of the first targets that moved on."""
+        moved = [target for target in self.targets if target.has_moved][:MOST_MOVED]
         one = self.has_text and len(self.targets) == 1
+        seconds = MOVED_SECONDS / max(1, len(moved)) / (2 if one else 1)
         return [
             Moved(
                 target=target,
-                now=diffs.diff_text(target.drafted.content, target.shown.content),
-                proposed=diffs.diff_text(target.drafted.content, self.content)
+                now=diffs.diff_text(
+                    target.drafted.content, target.shown.content, deadline_seconds=seconds
+                ),
+                proposed=diffs.diff_text(
+                    target.drafted.content, self.content, deadline_seconds=seconds
+                )
                 if one
                 else None,
             )
-            for target in self.targets
-            if target.has_moved
+            for target in moved
         ]
+
+    @property
+    def more_moved(self) -> int:
+        """How many targets moved on beyond those shown."""
+        return sum(target.has_moved for target in self.targets) - len(self.moved)
 
     @cached_property
     def cautions(self) -> Cautions:

@@ -477,7 +477,7 @@ def test_the_card_follows_the_index_and_offers_a_retry(desk: Client, agent: Agen
     proposal = build.held(agent)
     build.approve(proposal)
     assert "queued" in desk.get(address(proposal)).content.decode()
-    entry = IndexEntry.objects.get(memory_id=proposal.memory_id)
+    entry = IndexEntry.objects.get(memory=build.made_by(proposal))
     IndexEntry.objects.filter(pk=entry.pk).update(last_error="the text is <b>odd</b>")
     text = desk.get(address(proposal)).content.decode()
     assert "failed" in text
