@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -27,10 +27,15 @@ class Form:
         return {**texts, **self.ticked}
 
 
+class HasContent(Protocol):
+    @property
+    def content(self) -> bytes: ...
+
+
 class Forms(HTMLParser):
     """The forms of a page, in order, with what a browser would send."""
 
-    def __init__(self, response: HttpResponse) -> None:
+    def __init__(self, response: HasContent) -> None:
         super().__init__()
         self.found: list[Form] = []
         self._in: str = ""
