@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -16,6 +15,7 @@ from approvals import diffs
 from approvals.cards.cautions import Cautions, cautions_about
 from approvals.cards.claims import Claims, claims_in
 from approvals.cards.ending import IndexState, index_state, with_edits
+from approvals.cards.moved import AllMoved, moved_among
 from approvals.cards.targets import NOTHING, Target, Version, targets_of
 from approvals.forms import format_tags, shown_instant
 from approvals.models import Decision, Proposal, ProposalDraft
@@ -25,18 +25,7 @@ from memories.changes import Change, Expire, Forget, Merge, Remember, Revise
 from memories.errors import ProposalNotFound
 from memories.models import User
 
-MOST_MOVED = 10  # targets in the three-way view
-MOVED_SECONDS = 0.3  # for all their diffs together
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
-    """A target that moved on: from as drafted to as it is now, and to what is proposed
-    (None where the proposal brings no text for it)."""
-
-    target: Target
-    now: diffs.TextDiff
-    proposed: diffs.TextDiff | None
+TEXT_SECONDS = 0.3  # a card is read in under a second, whatever an agent sent
 
 
 def card_for(proposal_id: UUID, user: User) -> Card:
@@ -69,7 +58,9 @@ class Card:
 
     @property
     def sentence(self) -> str:
-        return sentence(self.landed, self.agent.agent_id, self.now)
+        # Once closed, "now" is what was now when it was asked.
+        now = self.now if self.proposal.is_pending else self.proposal.created_at
+        return sentence(self.landed, self.agent.agent_id, now)
 
     @cached_property
     def targets(self) -> list[Target]:
@@ -154,7 +145,9 @@ class Card:
 
     @cached_property
     def text_diff(self) -> diffs.TextDiff:
-        return diffs.diff_text(self.before.content, self.content)
+        return diffs.diff_text(
+            self.before.content, self.content, deadline_seconds=TEXT_SECONDS
+        )
 
     @cached_property
     def sources_diff(self) -> diffs.SourcesDiff | None:
@@ -162,14 +155,15 @@ class Card:
         if not self.has_text or len(self.targets) < 2:
             return None
         sources = [(str(n), t.shown.content) for n, t in enumerate(self.targets, 1)]
-        return diffs.diff_sources(sources, self.content)
+        return diffs.diff_sources(sources, self.content, deadline_seconds=TEXT_SECONDS)
 
     @cached_property
     def edit_diff(self) -> diffs.TextDiff | None:
         """What the reviewer changed in the proposed text, or None."""
         if not self.decision or "content" not in self.decision.edits:
             return None
-        return diffs.diff_text(getattr(self.change, "content", None) or "", self.content)
+        proposed = getattr(self.change, "content", None) or ""
+        return diffs.diff_text(proposed, self.content, deadline_seconds=TEXT_SECONDS)
 
     @cached_property
     def tags_diff(self) -> diffs.TagsDiff:
@@ -185,30 +179,9 @@ class Card:
         return getattr(self.landed, "expires_at", None)
 
     @cached_property
-    def moved(self) -> list[Moved]:
-        """The three-way view, one entry for each of the first targets that moved on."""
-        moved = [target for target in self.targets if target.has_moved][:MOST_MOVED]
+    def moved(self) -> AllMoved:
         one = self.has_text and len(self.targets) == 1
-        seconds = MOVED_SECONDS / max(1, len(moved)) / (2 if one else 1)
-        return [
-            Moved(
-                target=target,
-                now=diffs.diff_text(
-                    target.drafted.content, target.shown.content, deadline_seconds=seconds
-                ),
-                proposed=diffs.diff_text(
-                    target.drafted.content, self.content, deadline_seconds=seconds
-                )
-                if one
-                else None,
-            )
-            for target in moved
-        ]
-
-    @property
-    def more_moved(self) -> int:
-        """How many targets moved on beyond those shown."""
-        return sum(target.has_moved for target in self.targets) - len(self.moved)
+        return moved_among(self.targets, self.content if one else None)
 
     @cached_property
     def cautions(self) -> Cautions:

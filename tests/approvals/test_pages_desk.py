@@ -295,3 +295,22 @@ def test_an_edit_form_shows_what_is_proposed(desk: Client, agent: Agent) -> None
     fields = card(desk, proposal).by_button("Edit and approve").fields
     assert fields["content"] == "\nline\nline"
     assert fields["tags"] == 'tea, "a, b", "say ""x"""'
+
+
+def test_a_stale_forget_shows_the_first_targets_that_moved_on(
+    desk: Client, agent: Agent
+) -> None:
+    memories = [build.memory(agent, f"memory {number}") for number in range(5)]
+    proposal = build.forgetting(agent, *memories)
+    for memory in memories:
+        build.approve(build.revising(memory, f"{memory.content}, later"))
+    text = desk.get(address(proposal)).content.decode()
+    assert text.count("As it is now") == 3
+    assert "2 more moved on." in text
+
+
+def test_the_largest_texts_make_a_page_of_bounded_size(desk: Client, agent: Agent) -> None:
+    old = build.memory(agent, "\n".join(str(number**3) for number in range(6_000))[:65_536])
+    proposal = build.held(agent, "x\n" * 32_000, supersedes=[old.pk])
+    build.approve(build.revising(old, "a\u200b" * 30_000))
+    assert len(desk.get(address(proposal)).content) < 3_000_000
