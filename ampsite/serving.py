@@ -45,9 +45,10 @@ class Signals:
             signal.signal(number, self._on_signal)
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        if self.asked:
-            return  # already ending, which takes two seconds at most
         self.asked = True
+        for number in (signal.SIGINT, signal.SIGTERM):
+            # The end takes two seconds at most, the interpreter's own part included.
+            signal.signal(number, signal.SIG_IGN)
         if self.wake is None:
             sys.exit(0)
         self.wake()
@@ -55,6 +56,8 @@ class Signals:
 
 def bind(host: str, port: int) -> socket.socket:
     """A socket that has the address but does not listen yet. Raises ``CannotListen``."""
+    if not 0 <= port <= 65_535:  # the look-up would quietly take the rest of a division
+        raise CannotListen(f"There is no port {port}; the last one is 65535.")
     try:
         found = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

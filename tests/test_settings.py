@@ -50,9 +50,7 @@ def _read() -> Iterator[tuple[str, ast.expr | None]]:
             and isinstance(node.func, ast.Attribute)
             and isinstance(node.func.value, ast.Name)
             and node.func.value.id == "env"
-            and node.func.attr != "read_env"
+            and isinstance(name := node.args[0], ast.Constant)
         ):
-            name = node.args[0]
-            assert isinstance(name, ast.Constant)
             default = [word.value for word in node.keywords if word.arg == "default"]
             yield str(name.value), default[0] if default else None

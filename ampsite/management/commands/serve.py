@@ -67,7 +67,7 @@ class Command(BaseCommand):
 
 
 def _require_sound_settings(host: str) -> None:
-    found = [message for message in run_checks() if message.is_serious()]
+    found = [m for m in run_checks() if m.is_serious() and not m.is_silenced()]
     sentences = [f"{message.msg} {message.hint or ''}".strip() for message in found]
     if not is_loopback(host):
         sentences += beyond_loopback(host)
@@ -120,8 +120,8 @@ def _end(server: WebServer, embedded: Embedded | None) -> None:
         close_index()
         connections.close_all()
         return
-    # Somebody still waits for a decision, or a long batch is being embedded. Nothing of
-    # it is lost, and waiting for it is what Ctrl-C was pressed against.
+    # A slow request, or a long batch that is being embedded. Nothing of it is lost, and
+    # waiting for it is what Ctrl-C was pressed against.
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)
