@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import jsonschema_rs
-
 from memories import limits
 from memories.changes import JSON, Change, Expire, Forget, Merge, Remember
-from memories.errors import Fault, Impossible, Malformed
+from memories.errors import Impossible
 from memories.recall import Question
-from memories.strict import pointer_to, require_plain
+from memories.schema import parse_id, well_formed
+from memories.strict import require_plain
 
-VERSION = "amp/1"
-OPERATIONS = ("remember", "recall", "forget", "merge", "expire")
-SCHEMA = (Path(__file__).parent / "api" / "amp-schema.json").read_bytes()
 DEFAULT_TOP_K = 5
-
-# Formats stay unchecked: `uuid` would refuse spellings that are accepted here.
-_VALIDATOR = jsonschema_rs.validator_for(json.loads(SCHEMA), validate_formats=False)
-_HEX = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-_UUID = re.compile(
-    rf"(?:urn:uuid:)?{_HEX}|\{{{_HEX}\}}|[0-9a-f]{{32}}", re.ASCII | re.IGNORECASE
-)
-_TYPES = {
-    "array": "a list",
-    "integer": "a whole number",
-    "null": "null",
-    "object": "an object",
-    "string": "a text",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,28 +82,25 @@ class Envelope:
         )
 
 
-def op_of(data: JSON) -> str | None:
-    """The operation, where it can be told; for errors that answer as results."""
-    op = data.get("op") if isinstance(data, dict) else None
-    return op if isinstance(op, str) and op in OPERATIONS else None
-
-
 def read(data: JSON) -> Envelope:
     """Raises ``Malformed`` for what the schema or strict JSON refuses, and ``Impossible``
     for what is well formed but cannot be done; both point to each member at fault.
 
     Whatever could be slow on hostile input comes after the limits that bound it.
     """
-    members = _well_formed(data)
+    members = well_formed(data)
     tags = tuple(members.get("tags", ()))
     limits.check_tags(tags)
+    named = members.get("memory_ids", ())
+    if named:
+        limits.check_ids(named)
     envelope = Envelope(
         op=members["op"],
         memory_type=members["memory_type"],
         agent_id=members.get("agent_id"),
         content=members.get("content"),
         query=members.get("query") or "",
-        memory_ids=tuple(UUID(text.lower()) for text in members.get("memory_ids", ())),
+        memory_ids=tuple(UUID(text.lower()) for text in named),
         top_k=_whole(members.get("top_k")) or DEFAULT_TOP_K,
         tags=tags,
         ttl_seconds=_whole(members.get("ttl_seconds")),
@@ -137,92 +113,9 @@ def read(data: JSON) -> Envelope:
     return envelope
 
 
-def parse_id(text: str) -> UUID | None:
-    """Hyphenated, hyphenless, upper case, braced and ``urn:uuid:``; nothing else."""
-    return (
-        UUID(text.lower()) if _UUID.fullmatch(text) else None
-    )  # UUID() knows urn: only so
-
-
-def _well_formed(data: JSON) -> dict[str, Any]:
-    if not isinstance(data, dict):
-        raise _malformed([Fault("", "The body is one JSON object, the envelope.")])
-    if op_of(data) is None:
-        known = ", ".join(OPERATIONS)
-        raise _malformed([Fault("/op", f"The operation is one of {known}.")])
-    version = data.get("amp_version", VERSION)
-    if isinstance(version, str) and version != VERSION:
-        message = f"This version of AMP is not spoken here; send {VERSION}."
-        fault = Fault("/amp_version", message)
-        raise Malformed(message, code="unsupported_version", faults=[fault])
-    for name, member in data.items():
-        # All but metadata is flat once the schema holds, so this is quick here.
-        if name != "metadata" and not isinstance(member, dict):
-            flat = member if isinstance(member, list) else [member]
-            _require_plain_flat(name, flat, isinstance(member, list))
-    faults: dict[str, Fault] = {}
-    for error in _VALIDATOR.iter_errors(data):
-        for fault in _faults(error):
-            faults.setdefault(fault.pointer, fault)
-    for fault in _bad_ids(data.get("memory_ids")):
-        faults.setdefault(fault.pointer, fault)
-    if faults:
-        raise _malformed(list(faults.values()))
-    return data
-
-
-def _require_plain_flat(name: str, members: list[JSON], listed: bool) -> None:
-    for position, member in enumerate(members):
-        if not isinstance(member, dict | list):
-            path = (name, position) if listed else (name,)
-            require_plain(member, pointer=pointer_to(*path))
-
-
-def _malformed(faults: list[Fault]) -> Malformed:
-    return Malformed(faults[0].message, code="invalid_envelope", faults=faults)
-
-
-def _faults(error: jsonschema_rs.ValidationError) -> list[Fault]:
-    """Our own sentences: the library's quote the value at fault."""
-    kind: Any = error.kind  # one class per keyword, each with members of its own
-    path = error.instance_path
-    where = pointer_to(*path)
-    name = path[0] if path else ""
-    match kind.name:
-        case "required":
-            return [Fault(pointer_to(*path, kind.property), f"{kind.property} is missing.")]
-        case "additionalProperties":
-            return [
-                Fault(pointer_to(*path, extra), "The envelope has no such member.")
-                for extra in kind.unexpected
-            ]
-        case "type":
-            types = sorted(kind.types, key="null".__eq__)  # null last
-            allowed = " or ".join(_TYPES[one] for one in types)
-            return [Fault(where, f"{_subject(path)} is {allowed}.")]
-        case "enum":
-            return [Fault(where, f"{name} is one of {', '.join(kind.options)}.")]
-        case "minimum":
-            return [Fault(where, f"{name} is at least {kind.limit}.")]
-        case _:
-            return [Fault(where, f"{name} is not what the schema allows.")]
-
-
-def _subject(path: list[str | int]) -> str:
-    return f"Each of {path[0]}" if len(path) > 1 else str(path[0])
-
-
 def _whole(number: float | None) -> int | None:
     """The schema takes 5.0 and 1e2 for the integers they are."""
     return None if number is None else int(number)
-
-
-def _bad_ids(texts: JSON) -> list[Fault]:
-    return [
-        Fault(pointer_to("memory_ids", position), "An id is a UUID.")
-        for position, text in enumerate(texts if isinstance(texts, list) else ())
-        if isinstance(text, str) and parse_id(text) is None
-    ]
 
 
 def _supersedes(members: Mapping[str, Any]) -> tuple[UUID, ...]:

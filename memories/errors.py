@@ -122,6 +122,7 @@ class IdempotencyInProgress(DomainError):
     code = "idempotency_in_progress"
     http_status = 409
     title = "The first request with this key is still being worked on"
+    retry_after = 1
 
 
 class IdempotencyMismatch(DomainError):

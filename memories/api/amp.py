@@ -19,10 +19,11 @@ from memories.api.auth import key_of, require_own, require_scope
 from memories.api.door import Door, bad_parameter, instant, proposal_links
 from memories.api.waiting import preferred_wait, wait_until
 from memories.changes import Change, Expire, Forget
-from memories.envelope import Envelope, op_of, read
+from memories.envelope import Envelope, read
 from memories.idempotency import Kept
 from memories.index import collection_name
 from memories.models import ApiKey, IndexEntry
+from memories.schema import op_of
 
 EXTRAS = ("metadata", "created_at", "relevance")
 HELD = "held for review"
@@ -48,9 +49,10 @@ class Amp(Door):
         )
         headers = {"Idempotency-Replayed": "true"} if replayed else {}
         seconds = preferred_wait(request.headers.get("Prefer"))
-        if seconds and _wait(kept, envelope.op, seconds, key.agent_id):
+        done = _wait(kept, envelope.op, seconds, key.agent_id) if seconds else None
+        if done is not None:
             headers["Preference-Applied"] = f"wait={seconds}"
-            if kept.proposal_id and not services.is_pending(kept.proposal_id):
+            if done and kept.proposal_id:
                 standing = services.standing(key.agent, kept.proposal_id)
                 return Response(_decided(request, kept, standing), headers=headers)
         if kept.proposal_id:
@@ -99,8 +101,8 @@ def _notes(change: Change, outcome: Outcome) -> list[str]:
     ]
 
 
-def _wait(kept: Kept, op: str, seconds: int, agent: UUID) -> bool:
-    """Whether there was something to wait for, and a place to wait in."""
+def _wait(kept: Kept, op: str, seconds: int, agent: UUID) -> bool | None:
+    """As ``wait_until``; None, too, where there is nothing to wait for."""
     proposal_id = kept.proposal_id
     if proposal_id:
         return wait_until(
@@ -108,7 +110,7 @@ def _wait(kept: Kept, op: str, seconds: int, agent: UUID) -> bool:
         )
     if op in {"remember", "merge"} and kept.ids:
         return wait_until(lambda: _is_indexed(kept.ids), seconds=seconds, agent=agent)
-    return False
+    return None
 
 
 def _is_indexed(ids: Sequence[UUID]) -> bool:

@@ -15,9 +15,9 @@ from memories.api.auth import key_of
 from memories.api.door import Door, instant, proposal_links
 from memories.api.listing import choice_of, cursor_of, instant_of, limit_of, page
 from memories.changes import Change, Remember
-from memories.envelope import parse_id
 from memories.errors import NotAllowed, ProposalNotFound
 from memories.idempotency import Kept
+from memories.schema import parse_id
 
 
 class Proposals(Door):

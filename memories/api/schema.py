@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from memories.api.door import Door
-from memories.envelope import SCHEMA
+from memories.schema import SCHEMA
 
 
 class Schema(Door):

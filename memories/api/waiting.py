@@ -36,37 +36,33 @@ def preferred_wait(prefer: str | None) -> int:
     return min(int(waits[0]), LONGEST_SECONDS)
 
 
-def wait_until(done: Callable[[], bool], *, seconds: int, agent: UUID) -> bool:
-    """Whether this waited, for ``done`` or for the time to pass.
+def wait_until(done: Callable[[], bool], *, seconds: int, agent: UUID) -> bool | None:
+    """Wait until ``done`` (True) or the time has passed (False).
 
-    False when too many others wait already. ``done`` looks into the database; between
+    None, at once, when too many others wait already. ``done`` looks into the database; between
     two looks no transaction is open. What the answer is about is stored by now, so a
     database that fails meanwhile ends the wait, not the request.
     """
     with _place(agent) as free:
         if not free:
-            return False
+            return None
         deadline, pause = time.monotonic() + seconds, FIRST_PAUSE
-        while not _looked(done):
-            left = deadline - time.monotonic()
-            if left <= 0 or _stopping.wait(min(pause, left)):
-                break
-            pause = min(pause * 1.5, LONGEST_PAUSE)
+        try:
+            while not done():
+                left = deadline - time.monotonic()
+                if left <= 0 or _stopping.wait(min(pause, left)):
+                    return False
+                pause = min(pause * 1.5, LONGEST_PAUSE)
+        except DatabaseError as error:
+            logger.warning("a wait ended early: %s", type(error).__name__)
+            connection.close_if_unusable_or_obsolete()
+            return False
     return True
 
 
 def stop_waiting() -> None:
     """Let everybody who waits answer now: the server stops."""
     _stopping.set()
-
-
-def _looked(done: Callable[[], bool]) -> bool:
-    try:
-        return done()
-    except DatabaseError as error:
-        logger.warning("a wait ended early: %s", type(error).__name__)
-        connection.close_if_unusable_or_obsolete()
-        return True
 
 
 @contextmanager

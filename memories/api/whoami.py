@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from memories.api.auth import key_of
 from memories.api.door import Door, instant
 from memories.api.waiting import LONGEST_SECONDS
-from memories.envelope import VERSION
+from memories.schema import VERSION
 
 
 class WhoAmI(Door):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import pytest
 from django.db import connection
 
 from approvals.models import Decision, Proposal
+from approvals.policies import Facts, Ruling, Verdict
 from memories.models import AuditEntry, IdempotencyRecord, Memory, User
 from tests import build
 
@@ -253,4 +255,27 @@ def test_a_rejected_text_does_not_come_back_as_another_type(api: build.Api) -> N
     assert (
         response.json()["detail"] == "held for review: a person rejected this text before"
     )
+    assert not Memory.objects.exists()
+
+
+def test_a_policy_that_refuses_is_an_answer_and_no_error(
+    api: build.Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_facts: Facts) -> Ruling:
+        return Ruling(Verdict.REFUSE, "no addresses are kept")
+
+    gate = import_module("approvals.services.submit")
+    monkeypatch.setattr(gate, "judge", refuse)
+    headers = {"Idempotency-Key": "k1"}
+
+    first, again = (api.amp("remember", content="x", headers=headers) for _ in range(2))
+
+    assert first.status_code == again.status_code == 200
+    assert first.json() == again.json()
+    assert first.json() == {
+        "op": "remember",
+        "ok": False,
+        "approved": False,
+        "detail": "no addresses are kept",
+    }
     assert not Memory.objects.exists()

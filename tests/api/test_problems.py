@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from memories import recall
-from memories.envelope import SCHEMA
+from memories.schema import SCHEMA
 from tests import build
 
 pytestmark = pytest.mark.django_db

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -257,3 +258,24 @@ def test_whole_numbers_may_be_written_as_floats(api: build.Api) -> None:
     response = api.amp("recall", "episodic", query="", top_k=1e2)
 
     assert len(response.json()["hits"]) == 1
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        '"tags":[' + "1," * 400_000 + "1]",
+        '"memory_ids":[' + '"",' * 300_000 + '""]',
+        '"tags":[' + '"",' * 300_000 + "1]",
+        ",".join(f'"{n}":0' for n in range(90_000)),
+    ],
+    ids=["tags", "ids", "empty tags", "members"],
+)
+def test_a_body_full_of_faults_is_refused_in_few_words(api: build.Api, member: str) -> None:
+    body = f'{{"op":"remember","memory_type":"episodic","content":"x",{member}}}'
+    begin = time.monotonic()
+
+    response = post(api, body.encode())
+
+    assert response.status_code in {400, 422}
+    assert len(response.json()["errors"]) <= 100
+    assert time.monotonic() - begin < 10

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db import OperationalError
 from pytest_django.fixtures import Settings
 
 from approvals.models import Proposal
@@ -198,7 +199,7 @@ def test_a_place_is_given_back(settings: Settings) -> None:
         return True
 
     assert wait_until(look, seconds=1, agent=agent)
-    assert inner == [False]
+    assert inner == [None]
     assert wait_until(lambda: True, seconds=1, agent=agent)
     assert not waiting._waiting
 
@@ -211,3 +212,10 @@ def test_a_stopping_server_lets_go_of_who_waits(monkeypatch: pytest.MonkeyPatch)
     wait_until(lambda: False, seconds=30, agent=uuid4())
 
     assert time.monotonic() - begin < 5
+
+
+def test_a_database_that_fails_ends_the_wait_and_not_the_request() -> None:
+    def broken() -> bool:
+        raise OperationalError("gone")
+
+    assert wait_until(broken, seconds=30, agent=uuid4()) is False
