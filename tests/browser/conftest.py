@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from shutil import which
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from memories.models import User
 from tests import build
 
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # Chromium and htmx say so of every answer that is no success; some are what a test is about.
 EXPECTED = ("Failed to load resource", "htmx:afterRequest", "htmx:sendError")
 
@@ -25,16 +25,18 @@ OpenPage = Callable[..., Page]
 def chromium() -> Iterator[Browser]:
     # Playwright runs an event loop in this thread, and Django takes that for async code.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    found = next((path for name in NAMES if (path := which(name))), None)
+    assert found, "These tests drive a Chromium that is on the PATH."
     root = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=root)
+        browser = playwright.chromium.launch(executable_path=found, args=root)
         yield browser
         browser.close()
     del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
 
 
 @pytest.fixture
-def open_page(chromium: Browser, live_server: Any, tmp_path: Path) -> Iterator[OpenPage]:
+def open_page(chromium: Browser, live_server: Any) -> Iterator[OpenPage]:
     """Opens a page in a browser of its own; fails the test afterwards for an error in the
     console (a refusal of the content policy is one) or a request to another host."""
     contexts: list[BrowserContext] = []

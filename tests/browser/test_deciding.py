@@ -241,6 +241,27 @@ def test_an_expired_session_leads_to_a_login_page_and_nothing_typed_is_lost(
     assert [m.content for m in Memory.objects.live()] == ["Tea at nine."]
 
 
+def test_a_comment_begun_before_a_rebase_is_still_there_after_it(
+    open_page: OpenPage, rosa: User
+) -> None:
+    agent = build.agent()
+    memory = build.memory(agent, "Tea at four.")
+    proposal = build.held(agent, "Tea at five.", supersedes=[memory.pk])
+    build.approve(build.revising(memory, "Tea at four, always."))
+    page = open_page()
+    log_in(page)
+    open_card(page, proposal)
+    page.locator("[name=comment]").fill("half a thought")
+    press(page, "Rebase")
+    expect(page.locator("#status")).to_contain_text("Rebased")
+    expect(page.locator("[name=comment]")).to_have_value("half a thought")
+    press(page, "Reject")
+    expect(page.get_by_role("heading", name="Nothing waits")).to_be_visible()
+    assert Decision.objects.get(outcome="rejected").comment == "half a thought"
+    kept = page.evaluate("Object.keys(sessionStorage)")
+    assert [key for key in kept if key.startswith("draft")] == []
+
+
 def test_signing_in_again_in_another_tab_reloads_the_first_with_a_sentence(
     open_page: OpenPage, rosa: User
 ) -> None:

@@ -74,14 +74,18 @@
         : "That did not work, and nothing was decided here. Reload the page.",
     )({ detail }),
   );
-  document.addEventListener(
-    "htmx:sendError",
-    failed("Ampsite cannot be reached. Look again before you repeat it."),
-  );
+  for (const silence of ["htmx:sendError", "htmx:timeout"]) {
+    const text = "Ampsite cannot be reached. Look again before you repeat it.";
+    document.addEventListener(silence, failed(text));
+  }
 
+  // Once a card has given way to another page or card, its draft has served.
   document.addEventListener("htmx:afterRequest", ({ detail }) => {
-    const card = detail.elt.closest?.("article") ?? detail.target;
-    if (detail.successful && detail.requestConfig.verb === "post") forget(card.id);
+    const card = detail.elt.closest?.("article");
+    if (!card || detail.requestConfig.verb !== "post") return;
+    const away = detail.xhr.getResponseHeader("HX-Redirect");
+    const back = away?.startsWith("/login/") || away?.includes(card.id.replace("proposal-", ""));
+    if (away ? !back : !document.getElementById(card.id)) forget(card.id);
   });
   document.addEventListener("htmx:afterSettle", () => {
     restore(document);
