@@ -107,11 +107,11 @@ class _Submission:
             return _held(same)
         pending = self._reserved(change.supersedes)
         targets = self._live(change.supersedes)
-        for position, memory_id in enumerate(change.supersedes):
+        for memory_id in change.supersedes:
             if memory_id not in targets and memory_id not in pending:
                 raise Impossible(
                     f"There is no live memory {memory_id} to supersede.",
-                    pointer=f"/metadata/supersedes/{position}",
+                    pointer="/metadata/supersedes",
                     code="bad_supersedes",
                 )
         events = [

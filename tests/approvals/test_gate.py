@@ -223,7 +223,7 @@ def test_superseding_an_unknown_memory_is_impossible(agent: Agent, key: ApiKey) 
     with pytest.raises(Impossible) as refusal:
         services.submit(remember(agent, supersedes=(theirs.pk,)), by=key)
 
-    assert refusal.value.faults[0].pointer == "/metadata/supersedes/0"
+    assert refusal.value.faults[0].pointer == "/metadata/supersedes"
 
 
 def test_superseding_a_pending_proposal_withdraws_it(agent: Agent, key: ApiKey) -> None:
