@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Tags, register
+from django.core.checks import CheckMessage, Error, Tags, register, run_checks
 from django.core.exceptions import ImproperlyConfigured
 from django.http.request import validate_host
 
@@ -68,6 +68,12 @@ def beyond_loopback(host: str) -> list[str]:
     if settings.DEBUG:
         missing.append(f"DEBUG has to be off to serve on {host}.")
     return missing
+
+
+def complaints() -> list[str]:
+    """What forbids a start, each as a sentence and what to change."""
+    found = [m for m in run_checks() if m.is_serious() and not m.is_silenced()]
+    return [f"{message.msg} {message.hint or ''}".strip() for message in found]
 
 
 def _public_hosts() -> list[str]:

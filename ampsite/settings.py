@@ -231,6 +231,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 10,
         "options": {"expires": 10},
     },
+    "reconcile-index": {
+        "task": "memories.tasks.reconcile_index",
+        "schedule": 3600,
+        "options": {"expires": 3600},
+    },
     "forget-idempotency-keys": {
         "task": "memories.tasks.forget_idempotency_keys",
         "schedule": 3600,

@@ -53,6 +53,28 @@ def expire_memories() -> int:
 
 
 @shared_task(ignore_result=True)
+def reconcile_index() -> int:
+    """Repair what differs between database and index, compared id by id; return how many
+    points were missing or had no live memory."""
+    from memories import reindex  # it drains, so it imports this module
+
+    try:
+        difference = reindex.compare()
+        reindex.repair(difference)
+    except IndexUnavailable as error:
+        logger.warning("the index cannot be compared: %s", error)
+        return 0
+    found = len(difference.missing) + len(difference.orphans)
+    if found:
+        logger.warning(
+            "the index lacked %d points and had %d too many; repaired",
+            len(difference.missing),
+            len(difference.orphans),
+        )
+    return found
+
+
+@shared_task(ignore_result=True)
 def forget_idempotency_keys() -> int:
     """Let go of answers kept for retries that can no longer come; return how many."""
     return idempotency.forget_expired()

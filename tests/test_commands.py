@@ -21,6 +21,7 @@ from memories.characters import count_hidden
 from memories.index import Point, get_index
 from memories.models import Agent, AuditEntry, IndexEntry, User
 from memories.services import authenticate
+from memories.tasks import reconcile_index
 from tests import build
 
 pytestmark = pytest.mark.django_db
@@ -154,6 +155,19 @@ def test_an_orphan_and_missing_points_are_found_and_repaired(agent: Agent) -> No
     run("reindex")
     run("reindex", "--check")
     assert set(get_index().ids()) == {memory.pk for memory in memories}
+
+
+@pytest.mark.case("F6")
+def test_the_periodic_look_repairs_the_same(agent: Agent) -> None:
+    memories = [build.memory(agent, f"Fact number {number}.") for number in range(5)]
+    build.drain()
+    get_index().drop([memory.pk for memory in memories[:3]])
+    get_index().put([orphan(agent), orphan(agent), orphan(agent)])
+    assert reconcile_index.run() == 6
+    assert IndexEntry.objects.behind().count() == 3
+    build.drain()
+    assert set(get_index().ids()) == {memory.pk for memory in memories}
+    assert reconcile_index.run() == 0
 
 
 def test_what_waits_to_be_indexed_is_a_difference_until_it_is_indexed(agent: Agent) -> None:

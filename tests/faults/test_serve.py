@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 import socket
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.faults.server import (
     Agent,
     Reviewer,
     Server,
+    background,
     free_port,
     installed,
     manage,
@@ -89,6 +91,23 @@ def test_what_cannot_be_served_is_refused_by_name(
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert named in done.stderr
+
+
+@pytest.mark.case("F12")
+@pytest.mark.parametrize("role", ["worker", "beat"])
+@pytest.mark.parametrize(
+    ("broker", "named"),
+    [("", "CELERY_BROKER_URL"), ("redis://127.0.0.1:1/0", "QDRANT_URL")],
+)
+def test_a_worker_or_beat_that_cannot_work_is_refused_by_name(
+    tmp_path: Path, role: str, broker: str, named: str
+) -> None:
+    log = tmp_path / "log"
+    command = [sys.executable, "-m", "celery", "-A", "ampsite", role]
+    process = background(command, tmp_path / "data", log, CELERY_BROKER_URL=broker)
+    assert process.wait(60) == 1
+    assert named in log.read_text()
+    assert "Traceback" not in log.read_text()
 
 
 def test_a_database_that_is_not_migrated_is_not_served(tmp_path: Path) -> None:

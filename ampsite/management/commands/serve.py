@@ -6,12 +6,11 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import run_checks
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection, connections
 from django.db.migrations.executor import MigrationExecutor
 
-from ampsite.checks import beyond_loopback, is_loopback
+from ampsite.checks import beyond_loopback, complaints, is_loopback
 from ampsite.embedded import Embedded, start_embedded
 from ampsite.first_run import prepare, told
 from ampsite.serving import CannotListen, Signals, WebServer, bind, warm_up
@@ -67,8 +66,7 @@ class Command(BaseCommand):
 
 
 def _require_sound_settings(host: str) -> None:
-    found = [m for m in run_checks() if m.is_serious() and not m.is_silenced()]
-    sentences = [f"{message.msg} {message.hint or ''}".strip() for message in found]
+    sentences = complaints()
     if not is_loopback(host):
         sentences += beyond_loopback(host)
     if sentences:
