@@ -19,6 +19,7 @@ from memories.services import create_person
 from memories.writing import writing
 
 ADMIN = "admin"
+CREDENTIAL = r"^ +password: (\S+)$"
 
 
 def note_path() -> Path:
@@ -45,12 +46,18 @@ def prepare(base_url: str) -> None:
 
 
 def told(base_url: str) -> str:
-    """What to print: the note, with the address of this run. "" where there is none."""
+    """What to print: the note, with the address of this run, and without a password that
+    was changed since. "" where there is no note."""
     try:
         note = note_path().read_text()
     except FileNotFoundError:
         return ""
-    return re.sub(r"https?://[^/\s]+", base_url, note)
+    note = re.sub(r"https?://[^/\s]+", base_url, note)
+    password = re.search(CREDENTIAL, note, re.MULTILINE)
+    admin = User.objects.filter(username=ADMIN).first()
+    if password and not (admin and admin.check_password(password[1])):
+        note = note.replace(password[0], "    password: the one it was changed to")
+    return note
 
 
 def _note(base_url: str, password: str, key: str, proposal: Proposal | None) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from functools import cache
 from hmac import compare_digest
 from threading import Condition, Thread
 
@@ -34,6 +35,7 @@ def _ask_database() -> None:
         cursor.execute("SELECT 1")
 
 
+@cache  # of a success alone: what was applied stays applied while this process lives
 def _ask_migrations() -> None:
     executor = MigrationExecutor(connection)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):

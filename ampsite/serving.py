@@ -143,6 +143,7 @@ def warm_up(application: Application, paths: list[str]) -> None:
     """Ask once for each path, so that no first visitor waits for imports and templates."""
     for path in paths:
         environ: dict[str, Any] = {"PATH_INFO": path, "HTTP_HOST": _a_host()}
+        environ["REMOTE_ADDR"] = "127.0.0.1"
         setup_testing_defaults(environ)
         answer = application(environ, lambda *_: None)
         try:

@@ -20,7 +20,6 @@ from tests.faults.server import (
     background,
     installed,
     manage,
-    opened,
 )
 
 pytestmark = pytest.mark.redis
@@ -61,7 +60,7 @@ def deployed(data: Path, relay: Relay, *, beat: bool) -> Iterator[tuple[Server, 
     if beat:
         others.append(background(BEAT, data, data.parent / "beat.log", **more))
     try:
-        wait_until_alive(server)
+        server.wait_until_alive()  # ready it would be with the index, which is the worker's
         yield server, key
     finally:
         for process in (server.process, *others):
@@ -70,20 +69,6 @@ def deployed(data: Path, relay: Relay, *, beat: bool) -> Iterator[tuple[Server, 
     # With the worker gone the index is free to be looked at.
     done = manage(data, "reindex", "--check", **more)
     assert done.returncode == 0, done.stderr
-
-
-def wait_until_alive(server: Server) -> None:
-    # Not until it is ready: it would ask the index, which is the worker's here.
-    deadline = time.monotonic() + 60
-    while True:
-        assert server.process.poll() is None, server.printed()
-        try:
-            opened(f"{server.url}/healthz").close()
-        except OSError:
-            assert time.monotonic() < deadline, server.printed()
-            time.sleep(0.1)
-        else:
-            return
 
 
 def wait_until_indexed(agent: Agent, proposal: str, seconds: float) -> None:

@@ -12,8 +12,9 @@ from pytest_django.fixtures import Settings
 from ampsite import first_run
 from approvals import demo
 from approvals.models import Proposal
+from memories.actors import SYSTEM
 from memories.models import AuditEntry, User
-from memories.services import authenticate
+from memories.services import authenticate, change_password
 from tests import build
 
 URL = "http://127.0.0.1:8000"
@@ -63,6 +64,16 @@ def test_a_later_run_tells_the_same_with_its_own_address(note: Path) -> None:
     told = first_run.told("http://127.0.0.1:9000")
     assert told == note.read_text().replace(URL, "http://127.0.0.1:9000")
     assert URL not in told
+
+
+@pytest.mark.django_db
+def test_a_password_that_was_changed_is_told_no_longer(note: Path) -> None:
+    first_run.prepare(URL)
+    password = found(first_run.CREDENTIAL, note.read_text())
+    assert password in first_run.told(URL)
+    admin = User.objects.get(username="admin")
+    change_password(admin, "correct horse battery", actor=SYSTEM)
+    assert password not in first_run.told(URL)
 
 
 @pytest.mark.django_db(transaction=True)

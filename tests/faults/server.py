@@ -132,6 +132,19 @@ class Server:
             assert time.monotonic() < deadline, f"it is never ready:\n{self.printed()}"
             time.sleep(0.05)
 
+    def wait_until_alive(self) -> None:
+        """Until it answers at all, whether it is ready or not."""
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            assert self.process.poll() is None, f"it ended:\n{self.printed()}"
+            try:
+                opened(f"{self.url}/healthz").close()
+            except OSError:
+                assert time.monotonic() < deadline, f"it never answers:\n{self.printed()}"
+                time.sleep(0.05)
+            else:
+                return
+
     def readiness(self) -> tuple[int, dict[str, str]]:
         """Status and parts; 0 while nothing answers."""
         try:

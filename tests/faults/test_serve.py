@@ -197,6 +197,41 @@ def test_an_index_that_was_deleted_is_built_again_at_the_start(tmp_path: Path) -
         assert len(found["hits"]) == 20
 
 
+def test_an_index_that_cannot_be_read_is_named_with_the_way_out(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    installed(data)
+    with serving(data, tmp_path / "log") as server:
+        server.stop()
+    (config,) = (data / "index").glob("*/edge_config.json")
+    config.write_text("{")
+    done = manage(data, "serve", "--port", str(free_port()))
+    assert done.returncode == 1
+    assert_one_sentence(done.stderr)
+    assert "move that folder away" in done.stderr
+
+
+@pytest.mark.case("F13")
+def test_with_qdrant_down_the_desk_works_and_says_that_it_is_not_ready(
+    tmp_path: Path,
+) -> None:
+    data = tmp_path / "data"
+    key = installed(data)
+    nowhere = {"QDRANT_URL": f"http://127.0.0.1:{free_port()}"}
+    server = Server(data, tmp_path / "log", nowhere)
+    server.start()
+    try:
+        server.wait_until_alive()
+        status, parts = server.readiness()
+        assert (status, parts["index"], parts["database"]) == (503, "down", "ok")
+        agent = Agent(server, key)
+        proposal = agent.propose("Decided although the index is away.")
+        assert Reviewer(server).approve(proposal)
+        assert agent.proposal(proposal)["index"] == "queued"
+        assert server.stop()[0] == 0
+    finally:
+        server.kill()
+
+
 @pytest.mark.case("F7")
 def test_another_embedder_builds_a_collection_of_its_own(tmp_path: Path) -> None:
     data = tmp_path / "data"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from argparse import ArgumentParser
@@ -17,7 +18,9 @@ from ampsite.serving import CannotListen, Signals, WebServer, bind, warm_up
 from ampsite.wsgi import application
 from memories import reindex
 from memories.embedding import EmbeddingFailed, get_embedder
-from memories.index import IndexUnavailable, close_index, get_index
+from memories.index import IndexInUse, IndexUnavailable, close_index
+
+logger = logging.getLogger(__name__)
 
 # Together below the two seconds that a stop may take.
 REQUESTS_SECONDS = 0.8
@@ -87,21 +90,34 @@ def _bring_up(base_url: str, *, first_run: bool) -> Embedded | None:
     """Everything that has to be there before the first request is let in."""
     try:
         get_embedder()
-        if settings.EMBEDDED:
-            get_index()  # one process owns it: a second server ends here
-            reindex.release_claims()
-            reindex.heal()
-        reindex.catch_up()
-        if first_run:
-            prepare(base_url)
-    except (IndexUnavailable, EmbeddingFailed) as error:
+    except EmbeddingFailed as error:
         raise CommandError(str(error)) from error
-    embedded = None
     if settings.EMBEDDED:
-        embedded = start_embedded()
+        reindex.release_claims()
+        _own_index()
+    reindex.catch_up()
+    if first_run:
+        prepare(base_url)
+    embedded = start_embedded() if settings.EMBEDDED else None
     warm_up(application, WARM_UP)
     connections.close_all()
     return embedded
+
+
+def _own_index() -> None:
+    """Open the index and repair it; where another process owns it, this one ends."""
+    try:
+        reindex.heal()
+    except IndexInUse as error:
+        raise CommandError(str(error)) from error
+    except IndexUnavailable as error:
+        if settings.QDRANT_URL:  # decisions are kept and indexed once it is back
+            logger.warning("starting without the index: %s", error)
+            return
+        raise CommandError(
+            f"{error} It is only a copy: move that folder away, and the next start builds "
+            "it again."
+        ) from error
 
 
 def _address(host: str, port: int) -> str:
