@@ -16,7 +16,7 @@ from memories.errors import IdempotencyInProgress, IdempotencyMismatch
 from memories.models import Agent, IdempotencyRecord
 from memories.writing import writing
 
-LOCK_TIMEOUT = "500ms"  # how long a repeat waits for the first request to finish
+LOCK_TIMEOUT = "5s"  # how long a repeat waits for the first request to finish
 LOCK_NOT_AVAILABLE = "55P03"  # PostgreSQL's name for having waited that long
 BATCH = 1_000  # records deleted in one transaction
 
