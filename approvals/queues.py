@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as BadBase64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -16,6 +16,7 @@ from django.db.models.functions import Substr
 from django.utils import timezone
 
 from approvals.forms import AGES, FilterForm
+from approvals.memory_types import about_type, touched_types, types_of
 from approvals.models import Proposal, ProposalQuerySet, ProposalTarget
 from memories.models import User
 
@@ -28,12 +29,20 @@ class BadCursor(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """``types`` are the memory types the proposal is about, long-term ones first."""
+
+    proposal: Proposal
+    types: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
     """One page of the queue. ``count`` is of the whole filter, ``pending`` of all that
     waits for this person; ``query`` is the filter and ``here`` filter and cursor, as query
     strings."""
 
-    rows: list[Proposal]
+    rows: list[Row]
     count: int
     pending: int
     form: FilterForm
@@ -58,7 +67,7 @@ def queue_for(user: User, form: FilterForm, *, after: str = "") -> Queue:
     page = list(_for_rows(rows)[: PAGE_SIZE + 1])
     more = {"after": cursor_of(page[PAGE_SIZE - 1])} if len(page) > PAGE_SIZE else {}
     return Queue(
-        rows=page[:PAGE_SIZE],
+        rows=_rows(page[:PAGE_SIZE]),
         count=found.count(),
         pending=visible.pending().count(),
         form=form,
@@ -92,7 +101,7 @@ def filtered(
     if wanted["op"]:
         proposals = proposals.filter(op=wanted["op"])
     if wanted["type"]:
-        proposals = proposals.filter(memory_type=wanted["type"])
+        proposals = proposals.filter(about_type(wanted["type"]))
     if wanted["age"]:
         proposals = proposals.filter(
             created_at__lte=timezone.now() - AGES[wanted["age"]][1]
@@ -137,6 +146,13 @@ def _mentions(text: str) -> Q:
         proposal=OuterRef("pk"), memory__content__icontains=text
     )
     return Q(change_json__content__icontains=text) | Q(Exists(touched))
+
+
+def _rows(proposals: Sequence[Proposal]) -> list[Row]:
+    touched = touched_types(proposals)
+    return [
+        Row(proposal=one, types=types_of(one, touched.get(one.pk, ()))) for one in proposals
+    ]
 
 
 def _for_rows(proposals: ProposalQuerySet) -> ProposalQuerySet:

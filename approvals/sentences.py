@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import assert_never
 
@@ -19,28 +20,35 @@ ENDINGS = {
 }
 
 
-def sentence(change: Change, agent_id: str, now: datetime) -> str:
-    """What approving does, without a full stop: "Forget 2 memories of billing-bot"."""
+def sentence(
+    change: Change, agent_id: str, now: datetime, *, touched: Collection[str]
+) -> str:
+    """What approving does, without a full stop: "Forget 2 memories of billing-bot".
+
+    ``touched`` are the types of the change's targets; one alone is named.
+    """
+    number = len(change.target_ids)
+    many = f"{_memories(number, touched)} of {agent_id}"
     match change:
         case Remember() if change.supersedes:
-            many = _memories(len(change.supersedes), change.memory_type)
-            text = f"Replace {many} of {agent_id}" + _until(change.expires_at)
+            text = f"Replace {many}{_by_another_type(change, touched)}" + _until(
+                change.expires_at
+            )
         case Remember():
             text = f"Remember 1 new {change.memory_type} memory for {agent_id}" + _until(
                 change.expires_at
             )
         case Revise():
-            text = f"Revise {_memories(1, change.memory_type)} of {agent_id}"
+            text = f"Revise {many}"
         case Merge():
-            number = len(change.memory_ids)
             text = (
-                f"Merge {number} memories of {agent_id} into 1 {change.memory_type} memory; "
+                f"Merge {many} into 1 {change.memory_type} memory; "
                 f"the {number} retire" + _until(change.expires_at)
             )
         case Forget():
-            text = f"Forget {_memories(len(change.memory_ids))} of {agent_id}"
+            text = f"Forget {many}"
         case Expire():
-            text = _expire(change, agent_id, now)
+            text = _expire(change, many, now)
         case _:
             assert_never(change)
     return text
@@ -61,16 +69,19 @@ def instant(at: datetime) -> str:
     return f"{at.day} {at:%B} {at.year:04}, {at:%H:%M} UTC"
 
 
-def _expire(change: Expire, agent_id: str, now: datetime) -> str:
-    many = _memories(len(change.memory_ids))
+def _expire(change: Expire, many: str, now: datetime) -> str:
     if change.expires_at is None or change.expires_at <= now:
-        return f"Expire {many} of {agent_id} now"
-    return f"Let {many} of {agent_id} expire on {instant(change.expires_at)}"
+        return f"Expire {many} now"
+    return f"Let {many} expire on {instant(change.expires_at)}"
 
 
-def _memories(number: int, memory_type: str = "") -> str:
-    words = [str(number), memory_type, "memory" if number == 1 else "memories"]
-    return " ".join(word for word in words if word)
+def _memories(number: int, types: Collection[str]) -> str:
+    named = types if len(types) == 1 else ()
+    return " ".join([str(number), *named, "memory" if number == 1 else "memories"])
+
+
+def _by_another_type(change: Remember, touched: Collection[str]) -> str:
+    return "" if set(touched) == {change.memory_type} else f" by 1 {change.memory_type} one"
 
 
 def _until(at: datetime | None) -> str:

@@ -18,6 +18,7 @@ from approvals.cards.ending import IndexState, index_state, with_edits
 from approvals.cards.moved import AllMoved, moved_among
 from approvals.cards.targets import NOTHING, Target, Version, targets_of
 from approvals.forms import format_tags, shown_instant
+from approvals.memory_types import types_of
 from approvals.models import Decision, Proposal, ProposalDraft
 from approvals.sentences import ENDINGS, outcome, sentence
 from approvals.services import seen_digest
@@ -60,7 +61,22 @@ class Card:
     def sentence(self) -> str:
         # Once closed, "now" is what was now when it was asked.
         now = self.now if self.proposal.is_pending else self.proposal.created_at
-        return sentence(self.landed, self.agent.agent_id, now)
+        return self._sentence(self.landed, now)
+
+    @property
+    def asked(self) -> str:
+        """The sentence of what was proposed, whatever was decided since."""
+        return self._sentence(self.change, self.now)
+
+    def _sentence(self, change: Change, now: datetime) -> str:
+        ids = set(change.target_ids)
+        touched = {t.memory.memory_type for t in self.targets if t.memory.pk in ids}
+        return sentence(change, self.agent.agent_id, now, touched=touched)
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The memory types this is about, long-term ones first."""
+        return types_of(self.proposal, (t.memory.memory_type for t in self.targets))
 
     @cached_property
     def targets(self) -> list[Target]:

@@ -108,8 +108,7 @@ def _stay(request: DeskRequest, proposal_id: UUID, said: str) -> HttpResponse:
 
 def _on_to_the_next(request: DeskRequest, card: Card, made: Decision) -> HttpResponse:
     """Open the next pending proposal of the filter and say what happened."""
-    asked = sentences.sentence(card.change, card.agent.agent_id, card.now)
-    said = f"{sentences.outcome(made)}: {asked}."
+    said = f"{sentences.outcome(made)}: {card.asked}."
     form = FilterForm(request.GET, user=request.user)
     following = next_pending(request.user, form, card.proposal)
     if wants_partial(request) and following:

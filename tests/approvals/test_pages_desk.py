@@ -274,11 +274,11 @@ def test_a_card_says_in_one_sentence_what_will_happen(desk: Client) -> None:
         (build.held(bot, "new", supersedes=[one.pk]), "Replace 1 semantic memory of"),
         (build.revising(one, "newer"), "Revise 1 semantic memory of billing-bot"),
         (build.merging(bot, one, two, three), "into 1 semantic memory; the 3 retire"),
-        (build.forgetting(bot, one, two), "Forget 2 memories of billing-bot"),
-        (build.expiring(bot, one), "Expire 1 memory of billing-bot now"),
+        (build.forgetting(bot, one, two), "Forget 2 semantic memories of billing-bot"),
+        (build.expiring(bot, one), "Expire 1 semantic memory of billing-bot now"),
         (
             build.expiring(bot, one, ttl_seconds=86_400),
-            "Let 1 memory of billing-bot expire",
+            "Let 1 semantic memory of billing-bot expire",
         ),
     ):
         assert sentence in desk.get(address(proposal)).content.decode()
