@@ -16,6 +16,7 @@ from django.http import QueryDict
 from approvals.models import Decision, Proposal
 from approvals.services import Edits
 from memories.changes import Change, Expire, Merge, Remember, Revise
+from memories.cursors import in_utc
 from memories.models import Agent, MemoryType, User
 
 ANY = ("", "any")
@@ -113,6 +114,13 @@ class ApproveForm(forms.Form):
             return parse_tags(self.cleaned_data["tags"])
         except csv.Error as error:
             raise forms.ValidationError(f"These tags cannot be read: {error}.") from None
+
+    def clean_expires_at(self) -> datetime | None:
+        at: datetime | None = self.cleaned_data["expires_at"]
+        try:
+            return in_utc(at) if at else None
+        except ValueError:
+            raise forms.ValidationError("That instant is beyond the calendar.") from None
 
     def edits(self) -> Edits:
         """What was posted and differs from what the form had shown."""

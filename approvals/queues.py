@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
-from binascii import Error as BadBase64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,14 +16,11 @@ from django.utils import timezone
 from approvals.forms import AGES, FilterForm
 from approvals.memory_types import about_type, touched_types, types_of
 from approvals.models import Proposal, ProposalQuerySet, ProposalTarget
+from memories.cursors import read_cursor, write_cursor
 from memories.models import User
 
 PAGE_SIZE = 50
 WORDS = 200  # characters of the first target that a row shows
-
-
-class BadCursor(ValueError):
-    """The cursor in the address is not one that was handed out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +60,7 @@ def queue_for(user: User, form: FilterForm, *, after: str = "") -> Queue:
     if after:
         rows = rows.filter(_beyond(*read_cursor(after), newest=newest))
     page = list(_for_rows(rows)[: PAGE_SIZE + 1])
-    more = {"after": cursor_of(page[PAGE_SIZE - 1])} if len(page) > PAGE_SIZE else {}
+    more = {"after": _cursor(page[PAGE_SIZE - 1])} if len(page) > PAGE_SIZE else {}
     return Queue(
         rows=_rows(page[:PAGE_SIZE]),
         count=found.count(),
@@ -111,22 +106,8 @@ def filtered(
     return proposals
 
 
-def cursor_of(proposal: Proposal) -> str:
-    text = f"{proposal.created_at.isoformat()} {proposal.pk.hex}"
-    return urlsafe_b64encode(text.encode()).decode().rstrip("=")
-
-
-def read_cursor(cursor: str) -> tuple[datetime, UUID]:
-    """Raises ``BadCursor``."""
-    try:
-        padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
-        at, _, pk = urlsafe_b64decode(padded).decode().partition(" ")
-        instant = datetime.fromisoformat(at)
-        if instant.tzinfo is None:
-            raise BadCursor(cursor)
-        return instant, UUID(hex=pk)
-    except (ValueError, BadBase64) as error:
-        raise BadCursor(cursor) from error
+def _cursor(proposal: Proposal) -> str:
+    return write_cursor((proposal.created_at, proposal.pk))
 
 
 def _newest_first(form: FilterForm) -> bool:

@@ -152,7 +152,7 @@ class Card:
     def instant_text(self) -> str:
         """The proposed instant as its input shows it, UTC."""
         instant = shown_instant(getattr(self.change, "expires_at", None))
-        return instant.strftime("%Y-%m-%dT%H:%M:%S") if instant else ""
+        return instant.replace(tzinfo=None).isoformat() if instant else ""
 
     @cached_property
     def before(self) -> Version:

@@ -8,7 +8,8 @@ from django.views.decorators.http import require_safe
 
 from approvals.forms import FilterForm
 from approvals.http import DeskRequest, render_either, signed_in
-from approvals.queues import BadCursor, Queue, queue_for
+from approvals.queues import Queue, queue_for
+from memories.cursors import BadCursor
 
 
 @require_safe

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import datetime
-from typing import Any
-from uuid import UUID
+from typing import Any, NoReturn
 
 from django.utils.dateparse import parse_datetime
 from rest_framework.request import Request
 
 from memories.api.door import bad_parameter, base_url
+from memories.cursors import BadCursor, Place, in_utc, read_cursor, write_cursor
 from memories.errors import Malformed
 
 DEFAULT_LIMIT, MOST = 50, 200
-
-Place = tuple[datetime, UUID]  # creation and id of the last row of a page
 
 
 def limit_of(request: Request) -> int:
@@ -31,14 +27,13 @@ def instant_of(request: Request, name: str) -> datetime | None:
     text = request.query_params.get(name)
     if text is None:
         return None
+    # A "+" that was not escaped arrives as a space.
+    text = text.replace(" ", "+") if text[10:11] != " " else text
     try:
-        # A "+" that was not escaped arrives as a space.
-        at = parse_datetime(text.replace(" ", "+") if text[10:11] != " " else text)
+        at = parse_datetime(text)
+        return in_utc(at) if at else _no_instant(name)
     except ValueError:
-        at = None
-    if at is None or at.tzinfo is None:
-        raise bad_parameter(name, "an instant such as 2030-01-31T12:00:00Z.")
-    return at
+        return _no_instant(name)
 
 
 def choice_of(request: Request, name: str, choices: tuple[str, ...]) -> str:
@@ -52,19 +47,13 @@ def choice_of(request: Request, name: str, choices: tuple[str, ...]) -> str:
 def cursor_of(request: Request) -> Place | None:
     """Where the page before ended. Raises ``Malformed`` for what is no cursor of ours."""
     text = request.query_params.get("cursor")
-    if text is None:
-        return None
     try:
-        at, last = json.loads(urlsafe_b64decode(text.encode("ascii")))
-        place = datetime.fromisoformat(at), UUID(last)
-    except (ValueError, TypeError, AttributeError, RecursionError):
-        place = None
-    if place is None or place[0].tzinfo is None:
+        return None if text is None else read_cursor(text)
+    except BadCursor:
         raise Malformed(
             "The cursor is not one of ours; take it from next, or leave it out.",
             code="bad_cursor",
-        )
-    return place
+        ) from None
 
 
 def page(request: Request, results: list[Any], last: Place | None) -> dict[str, Any]:
@@ -72,11 +61,10 @@ def page(request: Request, results: list[Any], last: Place | None) -> dict[str, 
     following = None
     if last:
         query = request.query_params.copy()
-        query["cursor"] = _cursor(last)
+        query["cursor"] = write_cursor(last)
         following = f"{base_url(request)}{request.path}?{query.urlencode()}"
     return {"results": results, "next": following}
 
 
-def _cursor(place: Place) -> str:
-    at, last = place
-    return urlsafe_b64encode(json.dumps([at.isoformat(), str(last)]).encode()).decode()
+def _no_instant(name: str) -> NoReturn:
+    raise bad_parameter(name, "an instant such as 2030-01-31T12:00:00Z.") from None

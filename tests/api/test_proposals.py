@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote
+from uuid import UUID
 
 import pytest
 from django.utils import timezone
 
 from approvals.models import Proposal
+from memories.cursors import write_cursor
 from memories.models import IndexEntry, Memory, User
 from tests import build
 
@@ -211,7 +213,12 @@ def test_a_list_is_narrowed(api: build.Api) -> None:
 
 @pytest.mark.parametrize(
     "cursor",
-    ["x", "", "e30=", "bnVsbA==", "WzEsMl0=", "W10=", "ключ", "=" * 9, "W1" * 5_000, "%00"],
+    [
+        *("x", "", "e30=", "bnVsbA==", "WzEsMl0=", "W10=", "ключ", "=" * 9, "%00"),
+        "W1" * 5_000,
+        write_cursor((datetime.fromisoformat("0001-01-01T00:00:00+14:00"), UUID(int=1))),
+        write_cursor((datetime.fromisoformat("2030-01-01T00:00:00"), UUID(int=1))),
+    ],
 )
 def test_a_cursor_that_is_not_ours_is_refused(api: build.Api, cursor: str) -> None:
     response = api.client.get(f"/api/v1/proposals?cursor={cursor}")
@@ -234,6 +241,8 @@ def test_a_cursor_that_is_not_ours_is_refused(api: build.Api, cursor: str) -> No
         "updated_after=2030-01-01",
         "updated_after=2030-01-01T00:00:00",
         "updated_after=2030-13-01T00:00:00Z",
+        "updated_after=0001-01-01T00:00:00%2B14:00",
+        "updated_after=9999-12-31T23:59:59-14:00",
     ],
 )
 def test_a_parameter_that_means_nothing_is_refused(api: build.Api, query: str) -> None:

@@ -202,6 +202,18 @@ def test_the_instant_of_an_expire_can_be_changed(desk: Client, agent: Agent) -> 
     assert decision(proposal).edited
 
 
+@pytest.mark.parametrize(
+    "instant", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "10000-01-01"]
+)
+def test_an_instant_beyond_the_calendar_is_422(
+    desk: Client, agent: Agent, instant: str
+) -> None:
+    proposal = build.expiring(agent, build.memory(agent), ttl_seconds=86_400)
+    response = press(desk, proposal, "Edit and approve", expires_at=instant)
+    assert response.status_code == 422
+    assert Proposal.objects.pending().count() == 1
+
+
 def test_an_untouched_instant_is_no_edit(desk: Client, agent: Agent) -> None:
     proposal = build.expiring(agent, build.memory(agent), ttl_seconds=86_400)
     press(desk, proposal, "Edit and approve")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from django.db import connection
@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from approvals import queues
 from approvals.models import Proposal
+from memories.cursors import write_cursor
 from memories.models import Agent, User
 from tests import build
 from tests.approvals.pages import Forms, address, card
@@ -167,7 +168,16 @@ def test_pages_go_on_from_a_cursor_oldest_first(
     assert seen == ["0", "1", "2", "3", "4"]
 
 
-@pytest.mark.parametrize("cursor", ["x", "AAAA", "%C3%A9", "MjAyNi0wMS0wMSB4"])
+BEFORE_THE_CALENDAR = datetime.fromisoformat("0001-01-01T00:00:00+14:00")
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    [
+        *("x", "AAAA", "%C3%A9", "MjAyNi0wMS0wMSB4"),
+        write_cursor((BEFORE_THE_CALENDAR, UUID(int=1))),
+    ],
+)
 def test_a_cursor_that_was_never_handed_out_starts_at_the_beginning(
     desk: Client, agent: Agent, cursor: str
 ) -> None:
