@@ -47,7 +47,7 @@ def _ask_index() -> None:
 
 
 def _ask_embedder() -> None:
-    get_embedder().embed_query("Is anybody there?")
+    get_embedder().embed_passages(["Is anybody there?"])  # a query may be remembered
 
 
 PARTS: dict[str, Callable[[], None]] = {

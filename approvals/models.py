@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from memories.changes import Change, from_json
 from memories.ids import new_id
-from memories.models import Agent, ApiKey, Memory, MemoryType
+from memories.models import Agent, ApiKey, Memory, MemoryType, live_at
 
 if TYPE_CHECKING:
     from memories.models import User
@@ -42,18 +42,11 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
     def overtaken(self, now: datetime | None = None) -> Self:
         """Pending proposals that close themselves: lapsed, too late, or without a target."""
         now = now or timezone.now()
-        alive = Count("targets", filter=_live_target(now))
-        few = Q(op__in=["forget", "expire", "revise"], alive=0) | Q(op="merge", alive__lt=2)
-        return (
-            self.pending()
-            .annotate(alive=alive)
-            .filter(Q(lapses_at__lte=now) | Q(ends_at__lte=now) | few)
-        )
-
-
-def _live_target(now: datetime) -> Q:
-    unexpired = Q(targets__memory__expires_at=None) | Q(targets__memory__expires_at__gt=now)
-    return Q(targets__memory__state=Memory.State.LIVE) & unexpired
+        live = ProposalTarget.objects.live(now).filter(proposal=OuterRef("pk"))
+        none_left = Q(op__in=["forget", "expire", "revise"]) & ~Exists(live)
+        one_left = Q(op="merge") & ~Exists(live[1:2])
+        too_late = Q(lapses_at__lte=now) | Q(ends_at__lte=now)
+        return self.pending().filter(too_late | none_left | one_left)
 
 
 class Proposal(models.Model):
@@ -178,12 +171,13 @@ class Proposal(models.Model):
 
 
 class ProposalTargetQuerySet(models.QuerySet["ProposalTarget"]):
+    def live(self, now: datetime | None = None) -> Self:
+        return self.filter(live_at(now or timezone.now(), "memory__"))
+
     def moved(self, now: datetime | None = None) -> Self:
         """Targets that are no longer at the drafted version, or no longer live."""
-        now = now or timezone.now()
-        same = Q(memory__version=models.F("version"), memory__state=Memory.State.LIVE)
-        expired = Q(memory__expires_at__isnull=False, memory__expires_at__lte=now)
-        return self.filter(~same | expired)
+        same = Q(memory__version=models.F("version"))
+        return self.exclude(same & live_at(now or timezone.now(), "memory__"))
 
 
 class ProposalTarget(models.Model):

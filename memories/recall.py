@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from uuid import UUID
 
 from django.utils import timezone
@@ -74,7 +75,7 @@ def recall(question: Question) -> Answer:
 
     Raises ``RecallUnavailable`` when the index cannot answer, and when a least relevance
     is asked for while the embedder is down. A blank query gives the newest first, from
-    the database.
+    the database; nothing is relevant to it, so it has no relevance and no least one.
     """
     if not question.query.strip():
         return _newest(question)
@@ -87,15 +88,15 @@ def _newest(question: Question) -> Answer:
     )
     if question.user_id:
         live = live.filter(user_id=question.user_id)
+    newest = live.order_by("-created_at", "-pk")
     limit = min(question.top_k, MAX_HITS)
-    found: list[Memory] = []
-    # Tags are matched here: a JSON list has no portable "any of" in SQL.
-    for memory in live.order_by("-created_at", "-pk").iterator(chunk_size=200):
-        if not question.tags or set(question.tags) & set(memory.tags):
-            found.append(memory)
-        if len(found) == limit:
-            break
-    return Answer(tuple(Hit(memory, 1.0, None) for memory in found))
+    if question.tags:
+        # Matched here, without the texts: a JSON list has no portable "any of" in SQL.
+        tagged = newest.values_list("pk", "tags").iterator(chunk_size=1_000)
+        wanted = set(question.tags)
+        fitting = (pk for pk, tags in tagged if wanted & set(tags))
+        newest = newest.filter(pk__in=list(islice(fitting, limit)))
+    return Answer(tuple(Hit(memory, 1.0, None) for memory in newest[:limit]))
 
 
 class _Search:
@@ -136,10 +137,9 @@ class _Search:
         while True:
             fused, exhausted = self._ask(index, depth)
             live = self._live(fused)
-            hits, dropped = self._judged(index, live)
-            if len(hits) >= self.limit or exhausted or depth >= DEEPEST:
-                return hits[: self.limit], dropped
-            depth *= 4
+            if len(live) >= self.limit or exhausted or depth >= DEEPEST:
+                return self._judged(index, live[: self.limit])
+            depth = min(depth * 4, DEEPEST)
 
     def _ask(self, index: MemoryIndex, depth: int) -> tuple[list[Fused], bool]:
         """The fused legs, and whether neither holds anything beyond them."""

@@ -9,10 +9,10 @@ from uuid import UUID
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from memories.drain import drain
 from memories.index import collection_name, get_index
 from memories.index.base import batches
 from memories.models import IndexEntry, Memory
-from memories.tasks import drain_index
 from memories.writing import writing
 
 
@@ -38,7 +38,9 @@ def catch_up() -> int:
     found = 0
     for batch in batches(list(forgotten.values_list("pk", flat=True))):
         with writing():
-            memories = list(forgotten.filter(pk__in=batch))
+            # Locked, so that the version is the one that whoever writes now leaves.
+            rows = forgotten.filter(pk__in=batch).select_for_update(of=("self",))
+            memories = list(rows)
             IndexEntry.objects.want(
                 memories, collection=collection, priority=IndexEntry.Priority.REBUILD
             )
@@ -99,7 +101,7 @@ def rebuild() -> Difference:
     catch_up()
     get_index().drop(compare().orphans)
     _send_again(_indexed().values_list("memory_id", flat=True))
-    drain_index.run()
+    drain()
     return compare()
 
 

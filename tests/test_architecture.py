@@ -67,13 +67,16 @@ def test_only_the_gate_and_the_decisions_apply_a_change() -> None:
     [
         ("AuditEntry", {"memories/audit.py"}),
         ("MemoryRevision", {"memories/services/apply.py", "memories/services/expiry.py"}),
-        ("Memory", {"memories/services/apply.py"}),
+        ("Memory", {"memories/services/apply.py", "memories/services/expiry.py"}),
         ("Proposal", {"approvals/services/submit.py"}),
+        ("ProposalTarget", {"approvals/services/submit.py"}),
+        ("ProposalDraft", {"approvals/services/decide.py"}),
         ("Decision", {"approvals/services/decide.py"}),
     ],
 )
 def test_each_table_is_written_in_one_place(model: str, writers: set[str]) -> None:
-    makes = re.compile(rf"\b{model}(\.objects\.(bulk_)?create)?\(")
+    """Of rows that are made or changed by their model's name."""
+    makes = re.compile(rf"\b{model}(\.objects\.(bulk_(create|update)|create|update))?\(")
     declares = re.compile(rf"class {model}\(")
     found = {
         path.as_posix()
@@ -84,6 +87,24 @@ def test_each_table_is_written_in_one_place(model: str, writers: set[str]) -> No
         )
     }
     assert found == writers
+
+
+def test_rows_are_saved_and_updated_by_services_and_workers_alone() -> None:
+    writes = re.compile(r"\.(save|delete|update|bulk_create|bulk_update|create)\((?!\{)")
+    found = {
+        path.as_posix()
+        for path in sources(*PRODUCT)
+        if any(
+            writes.search(line)
+            and ("objects" in line or "_update(" in line or ".save(" in line)
+            for line in (ROOT / path).read_text().splitlines()
+        )
+    }
+    assert {path for path in found if "/services/" not in path} == {
+        "memories/audit.py",
+        "memories/drain.py",
+        "memories/idempotency.py",
+    }
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,15 @@ from django.utils import timezone
 
 from approvals.models import Decision, Proposal, ProposalDraft
 from approvals.services.close import close_overtaken
-from approvals.services.draft import draft, ends_at, narrowed
+from approvals.services.draft import (
+    as_asked,
+    digest_of,
+    draft,
+    ends_at,
+    narrowed,
+    summary_of,
+    text_fold_of,
+)
 from approvals.services.edits import Edits, apply_edits
 from approvals.services.seen import seen_digest
 from memories import audit
@@ -257,10 +265,16 @@ def _redraft(case: _Case) -> None:
     live = {pk: m for pk, m in case.targets.items() if m.is_live(case.now)}
     change = _on_top(draft(narrowed(proposal.change, live), live, case.now), live)
     proposal.change_json = to_json(change)
+    proposal.summary = summary_of(change)
+    proposal.text_fold = text_fold_of(change)
     proposal.ends_at = ends_at(change)
     proposal.revision += 1
     proposal.updated_at = case.now
-    proposal.save(update_fields=["change_json", "ends_at", "revision", "updated_at"])
+    digest = digest_of(as_asked(change))
+    others = Proposal.objects.pending().filter(agent=proposal.agent_id, digest=digest)
+    if not others.exclude(pk=proposal.pk).exists():
+        proposal.digest = digest  # so that the same, sent again, gives this one back
+    proposal.save()
     proposal.targets.exclude(memory_id__in=live).delete()
     for memory_id, memory in live.items():
         proposal.targets.filter(memory_id=memory_id).update(version=memory.version)

@@ -75,6 +75,18 @@ def text_fold_of(change: Change) -> str:
     return sha256(fold(content).encode()).hexdigest() if content else ""
 
 
+def summary_of(change: Change) -> str:
+    """The beginning of the text on one line, at most 200 characters, for lists."""
+    return " ".join((getattr(change, "content", None) or "")[:400].split())[:200]
+
+
+def as_asked(change: Change) -> Change:
+    """A drafted change as its agent would have sent it, for ``digest_of``."""
+    if isinstance(change, Remember | Merge | Expire):
+        return replace(change, expires_at=None)
+    return change
+
+
 def ends_at(change: Change) -> datetime | None:
     """The instant after which there is nothing left to decide: what would be made or
     revised is already over. An expire that comes late still has something to do."""

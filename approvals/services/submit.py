@@ -15,11 +15,11 @@ from django.utils import timezone
 from approvals.models import Proposal, ProposalTarget
 from approvals.policies import Facts, Verdict, judge
 from approvals.services.close import withdraw_locked
-from approvals.services.draft import digest_of, draft, ends_at, text_fold_of
+from approvals.services.draft import digest_of, draft, ends_at, summary_of, text_fold_of
 from memories import audit
 from memories.actors import Actor
 from memories.changes import Change, Expire, Forget, Merge, Remember, Revise, to_json
-from memories.errors import Impossible, MemoryNotFound, QueueFull
+from memories.errors import Impossible, MemoryNotFound, QueueFull, StaleVersion
 from memories.ids import new_id
 from memories.models import Agent, ApiKey, Memory, User
 from memories.services import apply_change, lock_targets
@@ -51,14 +51,15 @@ def submit(change: Change, *, by: ApiKey | User, agent: Agent | None = None) -> 
 
     ``agent`` is needed where a person asks; a key brings its own. Raises
     ``MemoryNotFound`` when a named memory is unknown (of a forget: those are counted
-    instead), ``Impossible`` for a bad ``supersedes`` and ``QueueFull``; then nothing is
-    written.
+    instead), ``StaleVersion`` when a revise was written against another version,
+    ``Impossible`` for a bad ``supersedes`` and ``QueueFull``; then nothing is written.
     """
     agent = by.agent if isinstance(by, ApiKey) else agent
     if agent is None or agent.pk != change.agent:
         raise ValueError("A change is submitted for the agent it names.")
+    submission = _Submission(change, by=by, agent=agent)
     with writing():
-        return _Submission(change, by=by, agent=agent).run()
+        return submission.run()
 
 
 class _Submission:
@@ -67,6 +68,7 @@ class _Submission:
     def __init__(self, change: Change, *, by: ApiKey | User, agent: Agent) -> None:
         self.asked, self.by, self.agent = change, by, agent
         self.actor = Actor.of(by)
+        self.asked_fold = text_fold_of(change)  # may take long, so before any lock
         self.now = timezone.now()
 
     def run(self) -> Outcome:
@@ -75,7 +77,11 @@ class _Submission:
                 return self._forget(self.asked)
             case Remember():
                 return self._remember(self.asked)
-            case Merge() | Expire() | Revise():
+            case Revise():
+                targets = self._known(self.asked.target_ids)
+                _require_current(self.asked, targets[self.asked.memory_id])
+                return self._judge(self.asked, targets)
+            case Merge() | Expire():
                 targets = self._known(self.asked.target_ids)
                 return self._judge(self.asked, targets)
             case _:
@@ -102,11 +108,12 @@ class _Submission:
     def _remember(self, change: Remember) -> Outcome:
         if not change.supersedes:
             return self._judge(change, {})
+        pending = self._reserved(change.supersedes)
+        targets = self._live(change.supersedes)
+        # After the locks: the same, sent at the same moment, may have withdrawn them.
         same = self._same_pending(change)
         if same:
             return _held(same)
-        pending = self._reserved(change.supersedes)
-        targets = self._live(change.supersedes)
         for memory_id in change.supersedes:
             if memory_id not in targets and memory_id not in pending:
                 raise Impossible(
@@ -135,9 +142,9 @@ class _Submission:
             if memory_id in targets:
                 facts = self._facts(change, [targets[memory_id]])
                 (now if judge(facts).verdict is Verdict.APPLY else held).append(memory_id)
-        outcome = self._forget_held(change, held, targets)
         if now:
             self._apply(replace(change, memory_ids=tuple(now)), targets)
+        outcome = self._forget_held(change, held, targets)
         if events:
             audit.append(events)
         done = tuple(i for i in named if i in now or i in pending)
@@ -183,7 +190,7 @@ class _Submission:
         )
 
     def _echoes_rejected(self, change: Change) -> bool:
-        fold = text_fold_of(change)
+        fold = self._fold(change)
         if not fold:
             return False
         since = self.now - timedelta(days=settings.REJECTED_ECHO_DAYS)
@@ -191,6 +198,10 @@ class _Submission:
         return rejected.filter(
             status=Proposal.Status.REJECTED, closed_at__gte=since
         ).exists()
+
+    def _fold(self, change: Change) -> str:
+        same_text = getattr(change, "content", None) == getattr(self.asked, "content", None)
+        return self.asked_fold if same_text else text_fold_of(change)
 
     def _apply(self, change: Change, targets: Mapping[UUID, Memory]) -> Outcome:
         applied = apply_change(
@@ -232,7 +243,10 @@ class _Submission:
             with transaction.atomic():
                 proposal.save(force_insert=True)
         except IntegrityError:
-            return _held(mine.get(digest=digest))  # the same, sent at the same moment
+            same = mine.filter(digest=digest).first()
+            if same:  # sent at the same moment
+                return _held(same)
+            proposal.save(force_insert=True)  # and decided since
         ProposalTarget.objects.bulk_create(
             ProposalTarget(
                 proposal=proposal,
@@ -259,14 +273,21 @@ class _Submission:
             op=change.op,
             memory_type=change.memory_type,
             change_json=to_json(change),
-            summary=" ".join((getattr(change, "content", None) or "")[:400].split())[:200],
+            summary=summary_of(change),
             digest=digest,
-            text_fold=text_fold_of(change),
+            text_fold=self._fold(change),
             memory_id=memory_id,
             created_at=self.now,
             updated_at=self.now,
             lapses_at=self.now + timedelta(days=days) if days else None,
             ends_at=ends_at(change),
+        )
+
+
+def _require_current(change: Revise, memory: Memory) -> None:
+    if memory.version != change.base_version:
+        raise StaleVersion(
+            f"The memory is at version {memory.version}, not {change.base_version}."
         )
 
 

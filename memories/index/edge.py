@@ -39,8 +39,14 @@ _INDEXES: dict[str, qdrant.KeywordIndexParams | qdrant.IntegerIndexParams] = {
 
 
 def encode_document(text: str) -> tuple[list[int], list[float]]:
-    """BM25 weights of a stored text, as (indices, values)."""
-    vector = _BM25.embed_document(expand(text))
+    """BM25 weights of a stored text, as (indices, values). Raises ``ValueError`` for a text
+    that the encoder cannot take."""
+    try:
+        vector = _BM25.embed_document(expand(text))
+    except BaseException as error:
+        if not _is_engines_own(error):
+            raise
+        raise ValueError(f"The text has no lexical vector: {error}") from error
     return vector.indices, vector.values
 
 
@@ -180,9 +186,7 @@ class EdgeIndex:
         try:
             yield
         except BaseException as error:
-            # The engine raises plain `Exception`, and a panic of its own is not even
-            # one: left alone it would end the thread that drains the outbox.
-            if type(error) is not Exception and type(error).__module__ != "pyo3_runtime":
+            if not _is_engines_own(error):
                 raise
             if "WouldBlock" in str(error):
                 raise base.IndexInUse(
@@ -192,6 +196,12 @@ class EdgeIndex:
             raise base.IndexUnavailable(
                 f"The index in {self._path} failed: {error}"
             ) from error
+
+
+def _is_engines_own(error: BaseException) -> bool:
+    """The engine raises plain ``Exception``, and a panic of its own is not even one: left
+    alone it would end the thread that drains the outbox."""
+    return type(error) is Exception or type(error).__module__ == "pyo3_runtime"
 
 
 def _filter(query: base.Query) -> qdrant.Filter:

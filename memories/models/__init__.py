@@ -6,7 +6,7 @@ from memories.models.agents import Agent, ApiKey
 from memories.models.audit import AuditEntry
 from memories.models.idempotency import IdempotencyRecord
 from memories.models.index import IndexEntry
-from memories.models.memories import Memory, MemoryRevision, MemoryType
+from memories.models.memories import Memory, MemoryRevision, MemoryType, live_at
 from memories.models.people import LoginFailure, User
 
 __all__ = [
@@ -20,4 +20,5 @@ __all__ = [
     "MemoryRevision",
     "MemoryType",
     "User",
+    "live_at",
 ]

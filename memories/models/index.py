@@ -44,7 +44,7 @@ class IndexEntryQuerySet(models.QuerySet["IndexEntry"]):
         entry, or a second one could send a version while the first is still sending an
         older one. An entry that failed is in nobody's hands; its new text may fare better.
         """
-        memories = list(memories)
+        memories = sorted(memories, key=lambda memory: memory.pk)
         self.bulk_create(
             [
                 IndexEntry(
@@ -66,7 +66,15 @@ class IndexEntryQuerySet(models.QuerySet["IndexEntry"]):
     def retry(self) -> int:
         """Make the entries that failed due at once; return how many there were."""
         failed = self.behind().exclude(last_error="")
-        return failed.update(due_at=timezone.now(), attempts=0, last_error="")
+        held = self.hold(failed.values_list("pk", flat=True))
+        return held.update(due_at=timezone.now(), attempts=0, last_error="")
+
+    def hold(self, entries: Iterable[int]) -> Self:
+        """These entries, locked in order of their memory until the transaction ends: who
+        takes several takes them in that order, as ``want`` does, or two wait in a ring."""
+        rows = self.filter(pk__in=list(entries))
+        list(rows.order_by("memory_id").select_for_update(of=("self",)).values_list("pk"))
+        return rows
 
 
 class IndexEntry(models.Model):

@@ -32,13 +32,17 @@ class MemoryType(models.TextChoices):
 LONG_TERM = frozenset({MemoryType.SEMANTIC, MemoryType.PROCEDURAL})
 
 
+def live_at(now: datetime, memory: str = "") -> Q:
+    """What may be recalled at that instant: not forgotten, retired or past its expiry.
+    ``memory`` is the path to it, as in ``memory__``."""
+    unexpired = Q(**{f"{memory}expires_at": None}) | Q(**{f"{memory}expires_at__gt": now})
+    return Q(**{f"{memory}state": Memory.State.LIVE}) & unexpired
+
+
 class MemoryQuerySet(models.QuerySet["Memory"]):
     def live(self, now: datetime | None = None) -> Self:
         """What may be recalled: not forgotten, retired or past its expiry."""
-        now = now or timezone.now()
-        return self.filter(
-            Q(expires_at=None) | Q(expires_at__gt=now), state=Memory.State.LIVE
-        )
+        return self.filter(live_at(now or timezone.now()))
 
     def visible_to(self, user: User) -> Self:
         return self if user.all_agents else self.filter(agent__people=user)

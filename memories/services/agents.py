@@ -9,7 +9,7 @@ from hashlib import sha256
 from hmac import compare_digest
 from re import fullmatch
 
-from django.db import DatabaseError, IntegrityError, transaction
+from django.db import DatabaseError, IntegrityError
 from django.utils import timezone
 
 from memories import audit
@@ -120,7 +120,7 @@ def authenticate(text: str) -> ApiKey | None:
 
 def _note_use(key: ApiKey, now: datetime) -> None:
     try:
-        with transaction.atomic():
+        with writing():
             ApiKey.objects.filter(pk=key.pk).update(last_used_at=now)
     except DatabaseError:
         return  # the request matters more than its time stamp

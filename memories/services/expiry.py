@@ -21,9 +21,11 @@ def expire_due(limit: int = 500) -> int:
 
     Nothing waits for this: every read checks the clock. It frees the index.
     """
+    now = timezone.now()
+    due = Memory.objects.filter(state=Memory.State.LIVE, expires_at__lte=now)
+    if not due.exists():
+        return 0  # without taking SQLite's write lock
     with writing():
-        now = timezone.now()
-        due = Memory.objects.filter(state=Memory.State.LIVE, expires_at__lte=now)
         locked = due.order_by("pk").select_for_update(skip_locked=True, of=("self",))
         by_agent: dict[UUID, list[Memory]] = defaultdict(list)
         for memory in locked[:limit]:

@@ -33,16 +33,17 @@ def create_person(
         raise Impossible(f"There is no role {role!r}.", pointer="/role")
     limited = _agents(agents or ())
     is_admin = role == User.Role.ADMIN
+    user = User(
+        username=User.normalize_username(username),
+        role=role,
+        all_agents=agents is None,
+        is_staff=is_admin,
+        is_superuser=is_admin,
+    )
+    user.set_password(password)  # takes long on purpose, so before the lock
     try:
         with writing():
-            user = User.objects.create_user(
-                username,
-                password=password,
-                role=role,
-                all_agents=agents is None,
-                is_staff=is_admin,
-                is_superuser=is_admin,
-            )
+            user.save(force_insert=True)
             user.agents.set(limited)
             payload = {"username": username, "role": role, "agents": agents}
             audit.append([_event("user.created", user, actor, payload)])
@@ -55,8 +56,8 @@ def create_person(
 
 def change_password(user: User, password: str, *, actor: Actor) -> None:
     """Sets an already judged password; other sessions of the user end by it."""
+    user.set_password(password)
     with writing():
-        user.set_password(password)
         user.save(update_fields=["password"])
         audit.append([_event("user.password_changed", user, actor, {})])
 

@@ -10,7 +10,7 @@ from approvals.models import Proposal
 from approvals.policies import Facts, Ruling, Verdict, judge
 from memories.actors import SYSTEM
 from memories.changes import Change, Expire, Forget, Merge, Remember
-from memories.errors import Impossible, MemoryNotFound, NotAllowed, QueueFull
+from memories.errors import Impossible, MemoryNotFound, NotAllowed, QueueFull, StaleVersion
 from memories.models import Agent, ApiKey, AuditEntry, Memory
 from memories.services import set_paused
 from tests import build
@@ -234,6 +234,17 @@ def test_superseding_a_pending_proposal_withdraws_it(agent: Agent, key: ApiKey) 
 
     first.refresh_from_db()
     assert (first.status, first.closed_reason) == ("withdrawn", "replaced")
+
+
+def test_a_revision_of_a_version_that_is_gone_is_refused(agent: Agent) -> None:
+    memory = build.memory(agent, "first")
+    build.approve(build.revising(memory, "second"))
+
+    with pytest.raises(StaleVersion):
+        build.revising(memory, "third, drafted on the first")
+
+    memory.refresh_from_db()
+    assert memory.content == "second"
 
 
 def test_withdrawing_needs_the_scope_of_what_was_proposed(agent: Agent) -> None:

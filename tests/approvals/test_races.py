@@ -193,6 +193,43 @@ def test_withdraw_and_approve_at_once_exclude_each_other(
         assert made == (proposal.status == "approved")
 
 
+def test_the_same_replacement_of_what_waits_sent_twice_at_once_is_one_proposal(
+    agent: Agent, two: Together
+) -> None:
+    key = build.key(agent)
+    for round_number in range(20):
+        first = build.held(agent, f"first {round_number}")
+        assert first.memory_id is not None
+        change = Remember(
+            agent=agent.pk,
+            memory_type="semantic",
+            content=f"second {round_number}",
+            supersedes=(first.memory_id,),
+        )
+        submitting = partial(services.submit, change, by=key)
+
+        assert two.run(submitting, submitting) == ["done", "done"]
+
+        first.refresh_from_db()
+        assert first.closed_reason == "replaced"
+    assert Proposal.objects.pending().count() == 20
+
+
+def test_deciding_and_indexing_at_once_do_not_wait_in_a_ring(
+    agent: Agent, reviewer: User, two: Together
+) -> None:
+    """A batch and a forget that hold the same entries, in opposite order of priority."""
+    for round_number in range(30):
+        older = build.short_term(agent, f"a {round_number}")
+        newer = build.memory(agent, f"b {round_number}")
+        forget = build.forgetting(agent, older, newer)
+
+        assert two.run(approving(forget, reviewer), build.drain) == ["done", "done"]
+
+        build.drain()
+        assert not IndexEntry.objects.behind().exists()
+
+
 def test_the_audit_chain_does_not_fork_under_writers(agent: Agent, ten: Together) -> None:
     from memories import audit
 

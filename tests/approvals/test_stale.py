@@ -96,6 +96,27 @@ def test_a_rebased_merge_is_put_together_again(agent: Agent, reviewer: User) -> 
     assert Memory.objects.live().get().content == "one, revised\ntwo"
 
 
+def test_a_rebased_proposal_is_listed_rejected_and_repeated_as_it_reads_now(
+    agent: Agent, reviewer: User
+) -> None:
+    one, two, three = (build.memory(agent, text) for text in ("one", "two", "three"))
+    merge = build.merging(agent, one, two)
+    forget = build.forgetting(agent, two, three)
+    build.approve(build.revising(one, "one, revised"))
+    build.approve(build.forgetting(agent, three))
+
+    for proposal in (merge, forget):
+        services.rebase(proposal.pk, reviewer=reviewer, seen=build.seen(proposal))
+        proposal.refresh_from_db()
+
+    assert merge.summary == "one, revised two"
+    assert build.merging(agent, one, two) == merge
+    assert build.forgetting(agent, two) == forget
+    build.reject(merge, reviewer)
+    assert build.held(agent, "one two").text_fold != merge.text_fold
+    assert build.held(agent, "One, revised  two").text_fold == merge.text_fold
+
+
 def test_a_merge_with_its_own_text_keeps_it_through_a_rebase(
     agent: Agent, reviewer: User
 ) -> None:

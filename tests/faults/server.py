@@ -239,24 +239,39 @@ class Reviewer:
             urllib.request.ProxyHandler({}),
             urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()),
         )
-        page = self._ask("/login/")
-        self._ask("/login/", _hidden(page) | {"username": "rosa", "password": PASSWORD})
+        page = self.ask("/login/")
+        self.ask("/login/", _hidden(page) | {"username": "rosa", "password": PASSWORD})
 
     def approve(self, proposal_id: str) -> bool:
         """Whether the server said that it is approved."""
-        page = self._ask(f"/proposals/{proposal_id}/")
-        try:
-            self._ask(f"/proposals/{proposal_id}/approve/", _hidden(page))
-        except (OSError, http.client.HTTPException):
-            return False
-        return True
+        return self.open(proposal_id).approve()
 
-    def _ask(self, path: str, fields: Mapping[str, str] | None = None) -> str:
+    def open(self, proposal_id: str) -> Card:
+        return Card(self, proposal_id, _hidden(self.ask(f"/proposals/{proposal_id}/")))
+
+    def ask(self, path: str, fields: Mapping[str, str] | None = None) -> str:
         url = f"{self._server.url}{path}"
         body = urlencode(fields).encode() if fields is not None else None
         with self._opener.open(urllib.request.Request(url, body), timeout=30) as answer:
             text: str = answer.read().decode()
             return text
+
+
+@dataclass(frozen=True)
+class Card:
+    """A proposal as it was shown, with the hidden fields of its forms."""
+
+    reviewer: Reviewer
+    proposal_id: str
+    fields: Mapping[str, str]
+
+    def approve(self) -> bool:
+        """Whether the server said that it is approved."""
+        try:
+            self.reviewer.ask(f"/proposals/{self.proposal_id}/approve/", self.fields)
+        except (OSError, http.client.HTTPException):
+            return False
+        return True
 
 
 def _hidden(page: str) -> dict[str, str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,11 +12,17 @@ import pytest
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from memories import reindex
 from memories.errors import RecallUnavailable
-from memories.index import close_index, collection_name, get_index
+from memories.index import (
+    MemoryIndex,
+    Point,
+    close_index,
+    collection_name,
+    get_index,
+)
 from memories.models import Agent, IndexEntry, Memory
 from memories.recall import Question, recall
-from memories.tasks import drain_index
 from tests import build
 
 pytestmark = pytest.mark.django_db
@@ -94,8 +101,9 @@ def picky(monkeypatch: pytest.MonkeyPatch) -> None:
     def load() -> Picky:
         return embedder
 
-    for module in ("memories.index", "memories.tasks", "memories.recall"):
+    for module in ("memories.drain", "memories.recall"):
         monkeypatch.setattr(f"{module}.get_embedder", load)
+    monkeypatch.setattr("memories.index.embedder_kind", load)
 
 
 @pytest.mark.case("G20")
@@ -161,17 +169,22 @@ def test_decisions_are_indexed_before_a_backlog(agent: Agent, settings: Settings
 
 
 def test_a_change_while_an_older_version_is_on_its_way_is_sent_after_it(
-    agent: Agent,
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = build.memory(agent, "Tea at four.")
-    lease = timedelta(seconds=60)
-    (claimed,) = IndexEntry.objects.claim(16, collection=collection_name(), lease=lease)
+    put = type(get_index()).put
 
-    build.approve(build.revising(memory, "Tea at five."))
+    def put_while_somebody_revises(index: MemoryIndex, points: Sequence[Point]) -> None:
+        monkeypatch.undo()
+        build.approve(build.revising(memory, "Tea at five."))
+        assert build.drain() == 0  # a second worker leaves what the first one holds
+        put(index, points)
 
-    assert IndexEntry.objects.claim(16, collection=collection_name(), lease=lease) == []
-    assert claimed.wanted_version == 1
-    assert entry_of(memory).wanted_version == 2
+    monkeypatch.setattr(type(get_index()), "put", put_while_somebody_revises)
+    assert build.drain() == 2
+
+    assert entry_of(memory).state == "indexed"
+    assert found(agent, "Tea at five.") == ["Tea at five."]
 
 
 def test_a_claim_of_a_worker_that_died_comes_due_again(agent: Agent) -> None:
@@ -198,9 +211,40 @@ def test_what_is_no_longer_live_leaves_the_index(agent: Agent, way: str) -> None
 
 
 def test_an_index_that_was_deleted_is_filled_again(agent: Agent, tmp_path: Path) -> None:
-    """The database is the truth; entries are wanted again for what is live."""
     build.memory(agent, "Kept in the database.")
     build.drain()
-    IndexEntry.objects.update(indexed_version=0)
-    assert drain_index.run() == 1
+    close_index()
+    shutil.rmtree(tmp_path / "index")
+    assert found(agent, "database") == []
+
+    reindex.heal()
+
+    assert build.drain() == 1
     assert found(agent, "database") == ["Kept in the database."]
+
+
+def test_a_text_that_the_index_refuses_fails_alone(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def encode(text: str) -> tuple[list[int], list[float]]:
+        if "poison" in text:
+            raise ValueError("no lexical vector")
+        return [1], [1.0]
+
+    monkeypatch.setattr("memories.index.edge.encode_document", encode)
+    memories = [build.memory(agent, text) for text in ("one apple", "poison", "two pears")]
+
+    assert build.drain() == 2
+
+    assert [entry_of(m).state for m in memories] == ["indexed", "failed", "indexed"]
+    assert "no lexical vector" in entry_of(memories[1]).last_error
+
+
+def test_a_long_backlog_lets_other_tasks_in_between(
+    agent: Agent, settings: Settings
+) -> None:
+    settings.INDEX_BATCH, settings.INDEX_DRAIN_SECONDS = 1, 0
+    for number in range(3):
+        build.short_term(agent, f"chatter {number}")
+
+    assert [build.drain() for _ in range(4)] == [1, 1, 1, 0]

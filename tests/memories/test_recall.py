@@ -214,13 +214,20 @@ def test_hits_below_the_least_relevance_are_dropped_and_counted(agent: Agent) ->
     assert answer.dropped == 1
 
 
+def test_only_what_would_have_been_a_hit_is_counted_as_dropped(agent: Agent) -> None:
+    for number in range(30):
+        build.short_term(agent, f"Qux zot blarg {number}.")
+    build.drain()
+
+    answer = ask(agent, "tea", memory_types=("episodic",), top_k=3, min_relevance=0.99)
+
+    assert (texts(answer), answer.dropped) == ([], 3)
+
+
 class Broken:
     """An embedder of the tests that is down for queries."""
 
-    def __init__(self) -> None:
-        real = get_embedder()
-        self.name, self.dimension = real.name, real.dimension
-        self.floor, self.ceiling = real.floor, real.ceiling
+    floor, ceiling = 0.0, 1.0
 
     def embed_query(self, text: str) -> np.ndarray:
         raise EmbeddingFailed(f"it is down: no vector for {len(text)} characters")

@@ -93,8 +93,8 @@ def _bring_up(base_url: str, *, first_run: bool) -> Embedded | None:
     except EmbeddingFailed as error:
         raise CommandError(str(error)) from error
     if settings.EMBEDDED:
-        reindex.release_claims()
         _own_index()
+        reindex.release_claims()
     reindex.catch_up()
     if first_run:
         prepare(base_url)
