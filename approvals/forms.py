@@ -14,7 +14,7 @@ from django import forms
 from django.http import QueryDict
 
 from approvals.models import Decision, Proposal
-from approvals.services import Edits
+from approvals.services import Edits, unix_lines
 from memories.changes import Change, Expire, Merge, Remember, Revise
 from memories.cursors import in_utc
 from memories.models import Agent, MemoryType, User
@@ -129,7 +129,7 @@ class ApproveForm(forms.Form):
         if isinstance(change, Remember | Merge | Revise):
             if "content" in posted:
                 found["content"] = self.cleaned_data["content"]
-            if "tags" in posted and _lines(posted["tags"]) != format_tags(change.tags):
+            if "tags" in posted and unix_lines(posted["tags"]) != format_tags(change.tags):
                 found["tags"] = self.cleaned_data["tags"]
         elif isinstance(change, Expire):
             instant: datetime | None = self.cleaned_data["expires_at"]
@@ -144,7 +144,7 @@ class ApproveForm(forms.Form):
 def format_tags(tags: Sequence[str]) -> str:
     """Tags as a person edits them: ``tea, "black, no sugar"``, one line unless one has
     line ends of its own."""
-    return ", ".join(_quoted(_lines(tag)) for tag in tags)
+    return ", ".join(_quoted(unix_lines(tag)) for tag in tags)
 
 
 def parse_tags(text: str) -> tuple[str, ...]:
@@ -152,7 +152,7 @@ def parse_tags(text: str) -> tuple[str, ...]:
 
     Raises ``csv.Error`` for a field larger than the csv module reads.
     """
-    rows = csv.reader(StringIO(_lines(text), newline=""), skipinitialspace=True)
+    rows = csv.reader(StringIO(unix_lines(text), newline=""), skipinitialspace=True)
     cells = [cell for row in rows for cell in row]
     return tuple(dict.fromkeys(cell.strip() for cell in cells if cell.strip()))
 
@@ -165,7 +165,3 @@ def shown_instant(instant: datetime | None) -> datetime | None:
 def _quoted(tag: str) -> str:
     plain = tag == tag.strip() and not NEEDS_QUOTES & set(tag)
     return tag if plain else '"' + tag.replace('"', '""') + '"'
-
-
-def _lines(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n")

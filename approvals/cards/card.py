@@ -14,17 +14,22 @@ from django.utils.functional import cached_property
 from approvals import diffs
 from approvals.cards.cautions import Cautions, cautions_about
 from approvals.cards.claims import Claims, claims_in
-from approvals.cards.ending import IndexState, index_state, with_edits
 from approvals.cards.moved import AllMoved, moved_among
 from approvals.cards.targets import NOTHING, Target, Version, targets_of
 from approvals.forms import format_tags, shown_instant
 from approvals.memory_types import types_of
 from approvals.models import Decision, Proposal, ProposalDraft
 from approvals.sentences import ENDINGS, outcome, sentence
-from approvals.services import seen_digest
+from approvals.services import (
+    IndexState,
+    index_states,
+    seen_digest,
+    touched_ids,
+    with_edits,
+)
 from memories.changes import Change, Expire, Forget, Merge, Remember, Revise
 from memories.errors import ProposalNotFound
-from memories.models import User
+from memories.models import Memory, User
 
 TEXT_SECONDS = 0.3  # a card is read in under a second, whatever an agent sent
 
@@ -55,7 +60,7 @@ class Card:
 
     @cached_property
     def landed(self) -> Change:
-        return with_edits(self.change, self.decision)
+        return with_edits(self.change, self.decision.edits if self.decision else {})
 
     @property
     def sentence(self) -> str:
@@ -225,13 +230,20 @@ class Card:
         return ENDINGS[Proposal.ClosedReason(reason)] if reason else ""
 
     @property
-    def touched_ids(self) -> list[UUID]:
+    def touched_ids(self) -> tuple[UUID, ...]:
         """The memories that the decision made or changed."""
-        if self.proposal.status != Proposal.Status.APPROVED:
-            return []
-        made = [self.proposal.memory_id] if self.proposal.memory_id else []
-        return [*made, *self.landed.target_ids]
+        return touched_ids(self.proposal, self.landed)
 
     @cached_property
     def index(self) -> IndexState | None:
-        return index_state(self.touched_ids) if self.touched_ids else None
+        """None where the decision touched nothing."""
+        pk = self.proposal.pk
+        return index_states({pk: self.touched_ids}).get(pk)
+
+    @cached_property
+    def is_recalled(self) -> bool:
+        """Whether agents find what the decision made, this very moment."""
+        made, index = self.proposal.memory_id, self.index
+        if made is None or index is None or index.name != "indexed":
+            return False
+        return Memory.objects.live(self.now).filter(pk=made).exists()

@@ -12,7 +12,13 @@ from approvals.services.decide import (
     rebase,
     reject,
 )
-from approvals.services.edits import Edits
+from approvals.services.edits import Edits, unix_lines
+from approvals.services.landed import (
+    IndexState,
+    index_states,
+    touched_ids,
+    with_edits,
+)
 from approvals.services.seen import seen_digest
 from approvals.services.standing import (
     OPERATIONS,
@@ -30,10 +36,12 @@ __all__ = [
     "STATUSES",
     "Decided",
     "Edits",
+    "IndexState",
     "Outcome",
     "Standing",
     "approve",
     "close_overtaken",
+    "index_states",
     "is_pending",
     "note_refused_decision",
     "rebase",
@@ -42,5 +50,8 @@ __all__ = [
     "standing",
     "standings",
     "submit",
+    "touched_ids",
+    "unix_lines",
+    "with_edits",
     "withdraw",
 ]

@@ -43,7 +43,7 @@ def _edit_text(
     change: Remember | Merge | Revise, edits: Edits, kept: dict[str, JSON]
 ) -> Remember | Merge | Revise:
     content, tags = change.content or "", change.tags
-    if edits.content is not None and _lines(edits.content) != _lines(content):
+    if edits.content is not None and unix_lines(edits.content) != unix_lines(content):
         content = _like(content, edits.content)
         limits.check_content(content)
         kept["content"] = content
@@ -71,12 +71,13 @@ def _untick(
     return replace(change, memory_ids=ids)
 
 
-def _lines(text: str) -> str:
+def unix_lines(text: str) -> str:
+    """The text with LF for every line end; what a browser posts is CRLF."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _like(original: str, posted: str) -> str:
     """The posted text with the line ends of the original, where those were all CRLF."""
-    text = _lines(posted)
+    text = unix_lines(posted)
     ends = original.count("\n")
     return text.replace("\n", "\r\n") if ends and original.count("\r\n") == ends else text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -12,10 +12,10 @@ from django.utils import timezone
 
 from approvals.models import Decision, Proposal, ProposalQuerySet
 from approvals.services.close import close_overtaken
+from approvals.services.landed import IndexState, index_states, touched_ids, with_edits
 from memories.changes import JSON, Change
 from memories.errors import ProposalNotFound
-from memories.index import collection_name
-from memories.models import Agent, IndexEntry
+from memories.models import Agent
 
 STATUSES = tuple(Proposal.Status.values)
 OPERATIONS = tuple(Proposal.Op.values)
@@ -76,9 +76,8 @@ class Standing:
         """The memories an approval made or changed, or would."""
         if self.memory_id:
             return (self.memory_id,)
-        kept = self.decision.edits.get("memory_ids") if self.decision else None
-        named = kept if isinstance(kept, list) else [str(i) for i in self.change.target_ids]
-        return tuple(UUID(str(text)) for text in named)
+        edits = self.decision.edits if self.decision else {}
+        return with_edits(self.change, edits).target_ids
 
 
 def is_pending(proposal_id: UUID) -> bool:
@@ -125,12 +124,12 @@ def _read(agent: Agent, wanted: ProposalQuerySet, limit: int) -> list[Standing]:
     now = timezone.now()
     mine = wanted.filter(agent=agent).with_staleness(now).newest_first()
     proposals = list(mine.prefetch_related("targets__memory", "decisions")[:limit])
-    index = _index_states(proposals)
+    index = index_states({one.pk: touched_ids(one, _landed(one)) for one in proposals})
     return [_standing(proposal, agent, index, now) for proposal in proposals]
 
 
 def _standing(
-    proposal: Proposal, agent: Agent, index: Mapping[UUID, str], now: datetime
+    proposal: Proposal, agent: Agent, index: Mapping[UUID, IndexState], now: datetime
 ) -> Standing:
     ends = [at for at in (proposal.lapses_at, proposal.ends_at) if at]
     return Standing(
@@ -156,7 +155,7 @@ def _standing(
         change=proposal.change,
         decision=_decided(proposal),
         closed_reason=proposal.closed_reason,
-        index=_index_state(proposal, index),
+        index=index[proposal.pk].name if proposal.pk in index else None,
     )
 
 
@@ -178,23 +177,6 @@ def _decision(proposal: Proposal) -> Decision | None:
     return next(standing, None)
 
 
-def _index_states(proposals: Sequence[Proposal]) -> dict[UUID, str]:
-    ids = {memory_id for proposal in proposals for memory_id in _indexed(proposal)}
-    if not ids:
-        return {}
-    entries = IndexEntry.objects.filter(collection=collection_name(), memory_id__in=ids)
-    return {entry.memory_id: entry.state for entry in entries}
-
-
-def _index_state(proposal: Proposal, index: Mapping[UUID, str]) -> str | None:
-    """The least advanced of what the approval changed; no entry yet is queued, too."""
-    states = {index.get(memory_id, "queued") for memory_id in _indexed(proposal)}
-    return next((s for s in ("failed", "queued", "indexed") if s in states), None)
-
-
-def _indexed(proposal: Proposal) -> Iterable[UUID]:
-    if proposal.status != Proposal.Status.APPROVED:
-        return ()
-    if proposal.memory_id:
-        return (proposal.memory_id,)
-    return tuple(target.memory_id for target in proposal.targets.all())
+def _landed(proposal: Proposal) -> Change:
+    decision = _decision(proposal)
+    return with_edits(proposal.change, decision.edits if decision else {})

@@ -9,6 +9,7 @@ from django.http import QueryDict
 
 from approvals.cards import Card
 from approvals.models import Decision
+from approvals.services import unix_lines
 
 LABELS = {"content": "Text", "tags": "Tags", "comment": "Comment"}
 
@@ -36,11 +37,13 @@ def typed_into(card: Card, posted: QueryDict | None) -> Typed:
         "reason": Decision.Reason.OTHER.value,
         "comment": "",
     }
-    given = {name: _lines(str(posted[name])) for name in shown if posted and name in posted}
+    given = {
+        name: unix_lines(str(posted[name])) for name in shown if posted and name in posted
+    }
     new = {
         name: text
         for name, text in given.items()
-        if name in LABELS and text != _lines(shown[name])
+        if name in LABELS and text != unix_lines(shown[name])
     }
     return Typed(
         **{**shown, **given},
@@ -59,7 +62,3 @@ def _unticked(card: Card, posted: QueryDict | None) -> frozenset[UUID]:
         return frozenset()
     kept = set(posted.getlist("memory_ids"))
     return frozenset(i for i in card.change.target_ids if str(i) not in kept)
-
-
-def _lines(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n")
