@@ -93,6 +93,13 @@ class RejectForm(forms.Form):
         return self.cleaned_data["reason"] or Decision.Reason.OTHER
 
 
+class MemoryIdsField(forms.TypedMultipleChoiceField):
+    """Any ids: one that is no target any more is for ``seen`` and the service to judge."""
+
+    def valid_value(self, value: object) -> bool:  # noqa: ARG002  (Django names it)
+        return True
+
+
 class ApproveForm(forms.Form):
     """What was posted with an approval: nothing but ``seen``, or an edit as well."""
 
@@ -100,14 +107,11 @@ class ApproveForm(forms.Form):
     content = forms.CharField(required=False, strip=False)
     tags = forms.CharField(required=False, strip=False)
     expires_at = forms.DateTimeField(required=False)
-    memory_ids = forms.TypedMultipleChoiceField(required=False, coerce=UUID)
+    memory_ids = MemoryIdsField(required=False, coerce=UUID)
 
     def __init__(self, data: QueryDict, *, change: Change) -> None:
         super().__init__(data)
         self.change = change
-        targets = self.fields["memory_ids"]
-        assert isinstance(targets, forms.TypedMultipleChoiceField)
-        targets.choices = [(str(i), str(i)) for i in change.target_ids]
 
     def clean_tags(self) -> tuple[str, ...]:
         try:
