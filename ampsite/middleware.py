@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.cache import add_never_cache_headers
 
-from memories.api.problems import problem
+from memories.api.problems import is_api, problem
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
@@ -34,7 +34,7 @@ def refuse_nul(get_response: GetResponse) -> GetResponse:
 
 
 def _refusal(request: HttpRequest, status: int, code: str, detail: str) -> HttpResponse:
-    if request.path.startswith("/api/"):
+    if is_api(request):
         return problem(status=status, code=code, detail=detail, instance=request.path)
     return HttpResponse(detail, status=status, content_type="text/plain; charset=utf-8")
 

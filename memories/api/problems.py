@@ -90,7 +90,7 @@ def exception_handler(error: Exception, context: Mapping[str, Any]) -> HttpRespo
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     """Every address without a page: a problem under the API, a page elsewhere."""
-    if _is_api(request):
+    if is_api(request):
         return problem(
             status=404, code="not_found", detail=NOTHING_HERE, instance=request.path
         )
@@ -99,7 +99,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     """What no view saw, such as a host name that is not ours."""
-    if _is_api(request):
+    if is_api(request):
         return problem(
             status=400,
             code="malformed",
@@ -111,12 +111,13 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
 
 def server_error(request: HttpRequest) -> HttpResponseBase:
     """An error that says nothing of what is inside."""
-    if _is_api(request):
+    if is_api(request):
         return _internal(instance=request.path)
     return defaults.server_error(request)
 
 
-def _is_api(request: HttpRequest) -> bool:
+def is_api(request: HttpRequest) -> bool:
+    """Whether an answer at this address is for a program."""
     return f"{request.path}/".startswith(PREFIXES)
 
 

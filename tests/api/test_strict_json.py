@@ -107,7 +107,12 @@ def test_nul_is_no_text(api: build.Api, members: dict[str, Any], pointer: str) -
 
 @pytest.mark.case("W2")
 @pytest.mark.parametrize(
-    ("path", "status"), [("/api/v1/a%00mp", 404), ("/api/v1/whoami?a=%00", 400)]
+    ("path", "status"),
+    [
+        ("/api/v1/a%00mp", 404),
+        ("/api/v1/whoami?a=%00", 400),
+        ("/.well-known/amp-schema.json?a=%00", 400),
+    ],
 )
 def test_nul_in_an_address_finds_nothing(api: build.Api, path: str, status: int) -> None:
     response = api.client.get(path)
