@@ -130,11 +130,13 @@ def client_address(request: HttpRequest) -> str:
 
 
 def _way_back(request: HttpRequest, proposal_id: UUID | None) -> str:
-    if proposal_id:
+    if request.method in {"GET", "HEAD"}:
+        return request.get_full_path()
+    if proposal_id:  # where a form that was posted stands
         return proposal_address(proposal_id, request)
     if wants_partial(request):
         return cast(DeskRequest, request).htmx.current_url_abs_path or "/"
-    return request.get_full_path() if request.method == "GET" else "/"
+    return "/"
 
 
 def _refuse_key(request: HttpRequest, proposal_id: UUID, attempt: str) -> HttpResponse:

@@ -39,7 +39,8 @@ NOTHING = Version()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """``shown`` is the memory as it is now, once the proposal is closed as it was then.
+    """``shown`` is the memory as it is now, once the proposal is closed as it was then;
+    ``state`` is always that of now.
     ``excerpt`` is its text, or the beginning of it; ``hidden`` counts the characters
     that are left out. ``is_kept`` is False where the reviewer left the target out."""
 
@@ -47,6 +48,7 @@ class Target:
     drafted_version: int
     drafted: Version
     shown: Version
+    shown_version: int
     state: str
     has_moved: bool
     is_kept: bool
@@ -81,6 +83,7 @@ def _target(
         drafted_version=row.version,
         drafted=drafted,
         shown=shown,
+        shown_version=memory.version if proposal.is_pending else row.version,
         state=memory.state_at(now),
         has_moved=memory.version != row.version or not memory.is_live(now),
         is_kept=memory.pk in kept,

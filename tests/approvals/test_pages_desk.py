@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import quote
 from uuid import UUID, uuid4
 
 import pytest
@@ -37,6 +38,13 @@ def test_somebody_unknown_meets_the_login_page_and_comes_back(agent: Agent) -> N
     assert response.status_code == 302
     expected = f"/login/?next=%2Fproposals%2F{proposal.pk}%2F%3Fop%3Dremember"
     assert response.headers["Location"] == expected
+
+
+def test_somebody_unknown_comes_back_to_the_whole_text(agent: Agent) -> None:
+    memory = build.memory(agent)
+    whole = f"{address(build.forgetting(agent, memory))}memories/{memory.pk}/"
+    expected = f"/login/?next={quote(whole, safe='')}"
+    assert Client().get(whole).headers["Location"] == expected
 
 
 def test_an_expired_session_leads_htmx_to_a_full_login_page(agent: Agent) -> None:
@@ -274,6 +282,17 @@ def test_long_targets_are_shortened_and_shown_in_full_on_their_own_page(
     whole = desk.get(address(proposal) + f"memories/{long[0].pk}/")
     assert "END" in whole.content.decode()
     assert desk.get(address(proposal) + f"memories/{uuid4()}/").status_code == 404
+
+
+def test_a_closed_card_names_the_version_that_was_shown(desk: Client, agent: Agent) -> None:
+    memory = build.memory(agent)
+    proposal = build.forgetting(agent, memory)
+    build.approve(build.revising(memory, "Alice prefers coffee."))
+    assert "version 2, live" in desk.get(address(proposal)).content.decode()
+    build.reject(proposal)
+    text = desk.get(address(proposal)).content.decode()
+    assert "version 1, now live" in text
+    assert "Alice prefers tea." in text
 
 
 def test_a_card_says_in_one_sentence_what_will_happen(desk: Client) -> None:
