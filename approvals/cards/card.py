@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.utils import timezone
 from django.utils.functional import cached_property
 
@@ -23,6 +22,9 @@ from approvals.sentences import ENDINGS, outcome, sentence
 from approvals.services import (
     IndexState,
     index_states,
+    refusal_to_approve,
+    refusal_to_decide,
+    refusal_to_retry,
     seen_digest,
     touched_ids,
     with_edits,
@@ -100,22 +102,20 @@ class Card:
     @property
     def why_not_decide(self) -> str:
         """A sentence instead of buttons, or ""."""
-        if not self.user.decides:
-            return "Your role reads the queue; a reviewer decides."
-        if self.agent.owner_id == self.user.pk:
-            return "You own this agent, so somebody else decides its proposals."
-        return ""
+        return str(refusal_to_decide(self.proposal, self.user) or "")
 
     @property
     def why_not_approve(self) -> str:
         """Why only *Reject* (or *Rebase*) is open, or ""."""
-        if not self.agent.is_active:
-            return "The agent is switched off; its proposals can only be rejected."
-        if settings.REQUIRE_SECOND_PERSON and self.proposal.author_id == self.user.pk:
-            return "You proposed this; a second person approves it."
-        if self.stale:
+        refusal = refusal_to_approve(self.proposal, self.user)
+        if refusal is None and self.stale:
             return "Rebase it before you approve it."
-        return ""
+        return str(refusal or "")
+
+    @property
+    def can_retry(self) -> bool:
+        failed = self.index is not None and self.index.name == "failed"
+        return failed and refusal_to_retry(self.user) is None
 
     @property
     def can_decide(self) -> bool:

@@ -5,6 +5,11 @@ The only writer of proposals and decisions.
 
 from __future__ import annotations
 
+from approvals.services.allowed import (
+    refusal_to_approve,
+    refusal_to_decide,
+    refusal_to_retry,
+)
 from approvals.services.close import close_overtaken, withdraw
 from approvals.services.decide import (
     approve,
@@ -45,6 +50,9 @@ __all__ = [
     "is_pending",
     "note_refused_decision",
     "rebase",
+    "refusal_to_approve",
+    "refusal_to_decide",
+    "refusal_to_retry",
     "reject",
     "seen_digest",
     "standing",

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from django.conf import settings
 from django.utils import timezone
 
 from approvals.models import Decision, Proposal, ProposalDraft
+from approvals.services.allowed import refusal_to_approve, refusal_to_decide
 from approvals.services.close import close_overtaken
 from approvals.services.draft import (
     as_asked,
@@ -177,13 +177,9 @@ def _open(proposal_id: UUID, reviewer: User) -> _Case:
     proposal = visible.select_for_update(of=("self",)).select_related("agent").first()
     if proposal is None:
         raise ProposalNotFound(f"There is no proposal {proposal_id}.")
-    if not reviewer.decides:
-        raise NotAllowed("Your role reads; it does not decide.", code="role_cannot_decide")
-    if proposal.agent.owner_id == reviewer.pk:
-        raise NotAllowed(
-            "You own this agent; somebody else decides its proposals.",
-            code="owner_cannot_decide",
-        )
+    refusal = refusal_to_decide(proposal, reviewer)
+    if refusal:
+        raise refusal
     if not proposal.is_pending:
         raise AlreadyDecided(_how_it_ended(proposal))
     now = timezone.now()
@@ -203,15 +199,9 @@ def _how_it_ended(proposal: Proposal) -> str:
 
 
 def _require_approvable(case: _Case, reviewer: User) -> None:
-    if not case.proposal.agent.is_active:
-        raise NotAllowed(
-            "The agent is switched off; its proposals can only be rejected.",
-            code="agent_inactive",
-        )
-    if settings.REQUIRE_SECOND_PERSON and case.proposal.author_id == reviewer.pk:
-        raise NotAllowed(
-            "You proposed this; a second person approves it.", code="second_person"
-        )
+    refusal = refusal_to_approve(case.proposal, reviewer)
+    if refusal:
+        raise refusal
     if case.stale:
         raise StaleVersion(
             "The memory moved on since this was drafted. Rebase it for a fresh look, or "

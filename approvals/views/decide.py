@@ -17,7 +17,7 @@ from approvals.models import Decision
 from approvals.queues import next_pending
 from approvals.views.proposal import find_card, render_card
 from approvals.views.queue import queue_of
-from memories.errors import DomainError, NotAllowed, ProposalNotFound
+from memories.errors import DomainError, ProposalNotFound
 from memories.services import retry_indexing
 
 CARRIED = {"content", "tags", "comment"}
@@ -72,8 +72,8 @@ def rebase(request: DeskRequest, proposal_id: UUID) -> HttpResponse:
 def retry(request: DeskRequest, proposal_id: UUID) -> HttpResponse:
     """Ask again for an approved memory that could not be indexed."""
     card = find_card(request, proposal_id)
-    if not request.user.decides:
-        error = NotAllowed("Your role reads; a reviewer asks for a retry.")
+    error = services.refusal_to_retry(request.user)
+    if error:
         return render_card(request, proposal_id, error=error, status=403)
     asked = retry_indexing(card.touched_ids)
     said = "Asked the index to try again." if asked else "Nothing has failed any more."

@@ -10,6 +10,7 @@ from django.test import Client
 
 from approvals.models import Decision, Proposal
 from memories.actors import SYSTEM
+from memories.errors import NotAllowed
 from memories.models import Agent, AuditEntry, IndexEntry, Memory, User
 from memories.services import set_active
 from tests import build
@@ -143,3 +144,15 @@ def test_a_viewer_asks_for_no_retry(agent: Agent) -> None:
     client.force_login(build.person(role="viewer"))
     assert client.post(address(proposal, "retry")).status_code == 403
     assert IndexEntry.objects.get().last_error == "odd"
+
+
+def test_a_card_says_beforehand_what_a_refusal_would_say(reviewer: User) -> None:
+    viewer = build.person("vic", role="viewer")
+    proposal = build.held(build.agent(owner=reviewer))
+    for person in (viewer, reviewer):
+        client = Client()
+        client.force_login(person)
+        card = client.get(address(proposal)).content.decode()
+        with pytest.raises(NotAllowed) as refused:
+            build.approve(proposal, person)
+        assert f'<p class="why">{refused.value}</p>' in card
