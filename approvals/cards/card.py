@@ -11,10 +11,10 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 
 from approvals import diffs
-from approvals.cards.cautions import Cautions, cautions_about
 from approvals.cards.claims import Claims, claims_in
 from approvals.cards.moved import AllMoved, moved_among
 from approvals.cards.targets import NOTHING, Target, Version, targets_of
+from approvals.cards.text_warnings import TextWarnings, warnings_about
 from approvals.forms import format_tags, shown_instant
 from approvals.memory_types import types_of
 from approvals.models import Decision, Proposal, ProposalDraft
@@ -205,8 +205,8 @@ class Card:
         return moved_among(self.targets, self.content if one else None)
 
     @cached_property
-    def cautions(self) -> Cautions:
-        return cautions_about(self.change, self.agent.name)
+    def warnings(self) -> TextWarnings:
+        return warnings_about(self.change, self.agent.name)
 
     @cached_property
     def claims(self) -> Claims:

@@ -249,12 +249,12 @@ def test_hidden_characters_are_tokens_and_warned_about(desk: Client, agent: Agen
     text = desk.get(address(proposal)).content.decode()
     for label in ("U+202E", "U+200B", "U+00AD", "U+E0041"):
         assert f'">{label}</span>' in text
-    assert "Look closely" in text
+    assert "Warnings" in text
 
 
 def test_right_to_left_text_is_no_warning(desk: Client, agent: Agent) -> None:
     proposal = build.held(agent, "naïve café Здравствуйте العربية 👨‍👩‍👧")
-    assert "Look closely" not in desk.get(address(proposal)).content.decode()
+    assert "Warnings" not in desk.get(address(proposal)).content.decode()
 
 
 @pytest.mark.case("G16")

@@ -13,7 +13,7 @@ MOST_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Caution:
+class TextWarning:
     """``where`` names the text, ``position`` counts its characters from 1."""
 
     where: str
@@ -22,20 +22,20 @@ class Caution:
 
 
 @dataclass(frozen=True, slots=True)
-class Cautions:
+class TextWarnings:
     """The first few; ``are_more`` when there are others."""
 
-    shown: tuple[Caution, ...]
+    shown: tuple[TextWarning, ...]
     are_more: bool
 
 
-def cautions_about(change: Change, agent_name: str) -> Cautions:
+def warnings_about(change: Change, agent_name: str) -> TextWarnings:
     found = [
-        Caution(where=where, message=finding.message, position=finding.start + 1)
+        TextWarning(where=where, message=finding.message, position=finding.start + 1)
         for where, text in _texts(change, agent_name)
         for finding in findings(text, most=MOST_SHOWN + 1)
     ]
-    return Cautions(tuple(found[:MOST_SHOWN]), len(found) > MOST_SHOWN)
+    return TextWarnings(tuple(found[:MOST_SHOWN]), len(found) > MOST_SHOWN)
 
 
 def _texts(change: Change, agent_name: str) -> Iterator[tuple[str, str]]:
