@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -16,9 +15,10 @@ from approvals import services
 from approvals.services import Outcome, Standing
 from memories import recall
 from memories.api.auth import key_of, require_own, require_scope
+from memories.api.details import Detail, detail_after, detail_of
 from memories.api.door import Door, bad_parameter, instant, proposal_links
 from memories.api.waiting import preferred_wait, wait_until
-from memories.changes import Change, Expire, Forget
+from memories.changes import Change
 from memories.envelope import Envelope, read
 from memories.idempotency import Kept
 from memories.index import collection_name
@@ -26,7 +26,6 @@ from memories.models import ApiKey, IndexEntry
 from memories.schema import op_of
 
 EXTRAS = ("metadata", "created_at", "relevance")
-HELD = "held for review"
 RETRY_SECONDS = 30
 
 
@@ -63,42 +62,12 @@ class Amp(Door):
 
 def _kept(change: Change, outcome: Outcome) -> Kept:
     """The answer, as it is fixed when the change is stored or held."""
-    held = outcome.proposal
-    details = _notes(change, outcome)
-    if held:
-        why = outcome.why or "the same is waiting already"
-        details.insert(0, f"{HELD}: {why.replace(';', ',')}")
-    elif not outcome.ok:
-        details.insert(0, outcome.why)
     return Kept(
         ids=outcome.ids,
         approved=outcome.approved,
-        detail="; ".join(details),
-        proposal_id=held.pk if held else None,
+        detail=detail_of(change, outcome).to_text(),
+        proposal_id=outcome.proposal.pk if outcome.proposal else None,
     )
-
-
-def _notes(change: Change, outcome: Outcome) -> list[str]:
-    if isinstance(change, Expire) and change.ttl_seconds:
-        drafted = outcome.proposal.change if outcome.proposal else outcome
-        at = getattr(drafted, "expires_at", None)
-        return [f"expires at {instant(at)}"] if at else []
-    if not isinstance(change, Forget):
-        return []
-    repeated = len(change.memory_ids) - len(set(change.memory_ids))
-    return [
-        f"{count} {one if count == 1 else many}"
-        for count, one, many in (
-            (
-                outcome.withdrawn,
-                "pending proposal withdrawn",
-                "pending proposals withdrawn",
-            ),
-            (outcome.unknown, "id is unknown", "ids are unknown"),
-            (repeated, "id was repeated", "ids were repeated"),
-        )
-        if count
-    ]
 
 
 def _wait(kept: Kept, op: str, seconds: int, agent: UUID) -> bool | None:
@@ -130,7 +99,7 @@ def _held(request: Request, op: str, kept: Kept, headers: dict[str, str]) -> Res
 def _decided(request: Request, kept: Kept, standing: Standing) -> dict[str, Any]:
     """The result after a wait that ended in a decision, or in a withdrawal."""
     approved = standing.status == "approved"
-    detail = _after_approval(kept, standing) if approved else _why_not(standing)
+    detail = detail_after(Detail.from_text(kept.detail), standing)
     proposal = {
         "id": str(standing.id),
         "status": standing.status,
@@ -140,25 +109,8 @@ def _decided(request: Request, kept: Kept, standing: Standing) -> dict[str, Any]
     made = standing.ids if approved else ()
     done = kept.ids if standing.op == "forget" else ()
     ids = tuple(dict.fromkeys([*done, *made]))
-    final = replace(kept, ids=ids, approved=approved, detail=detail)
+    final = replace(kept, ids=ids, approved=approved, detail=detail.to_text())
     return _result(standing.op, final, ok=approved, proposal=proposal)
-
-
-def _after_approval(kept: Kept, standing: Standing) -> str:
-    """The notes of the held answer, without its first clause."""
-    notes = kept.detail.split("; ")[1:]
-    edits = standing.decision.edits if standing.decision else {}
-    if edits.get("expires_at"):
-        at = datetime.fromisoformat(str(edits["expires_at"]))
-        notes = [f"expires at {instant(at)}"]
-    return "; ".join(["approved with changes", *notes] if edits else notes)
-
-
-def _why_not(standing: Standing) -> str:
-    if standing.decision is None:
-        return f"the proposal is {standing.status} ({standing.closed_reason})"
-    parts = [standing.decision.reason, standing.decision.comment]
-    return ": ".join(part for part in parts if part)
 
 
 def _result(
@@ -170,8 +122,9 @@ def _result(
         body["ids"] = [str(memory_id) for memory_id in kept.ids]
     if kept.approved is not None:
         body["approved"] = kept.approved
-    if kept.detail:
-        body["detail"] = kept.detail
+    detail = str(Detail.from_text(kept.detail))
+    if detail:
+        body["detail"] = detail
     if proposal:
         body["proposal"] = proposal
     return body
