@@ -111,13 +111,6 @@ class QueueFull(DomainError):
     retry_after = 60
 
 
-class Refused(DomainError):
-    """A policy refused the change for good."""
-
-    code = "refused"
-    http_status = 200
-
-
 class IdempotencyInProgress(DomainError):
     code = "idempotency_in_progress"
     http_status = 409

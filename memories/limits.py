@@ -13,53 +13,55 @@ from memories.characters import has_visible
 from memories.errors import Impossible
 
 
-def check_content(content: str, *, pointer: str = "/content") -> None:
+def check_content(content: str) -> None:
     """Raises ``Impossible``: no visible character, or more than may be kept."""
     if not has_visible(content):
         raise Impossible(
-            "The content has no visible character.", pointer=pointer, code="content_blank"
+            "The content has no visible character.",
+            pointer="/content",
+            code="content_blank",
         )
     if len(content) > settings.MAX_CONTENT_CHARACTERS:
         raise Impossible(
             f"The content has {len(content):,} characters; the limit is "
             f"{settings.MAX_CONTENT_CHARACTERS:,} (MAX_CONTENT_CHARACTERS).",
-            pointer=pointer,
+            pointer="/content",
             code="content_too_long",
         )
 
 
-def check_tags(tags: Sequence[str], *, pointer: str = "/tags") -> None:
+def check_tags(tags: Sequence[str]) -> None:
     """Raises ``Impossible``: too many tags, or one too long or empty."""
     if len(tags) > settings.MAX_TAGS:
         raise Impossible(
             f"There are {len(tags)} tags; the limit is {settings.MAX_TAGS} (MAX_TAGS).",
-            pointer=pointer,
+            pointer="/tags",
             code="too_many_tags",
         )
     for position, tag in enumerate(tags):
         if not has_visible(tag):
             raise Impossible(
                 "A tag has a visible character.",
-                pointer=f"{pointer}/{position}",
+                pointer=f"/tags/{position}",
                 code="tag_blank",
             )
         if len(tag) > settings.MAX_TAG_CHARACTERS:
             raise Impossible(
                 f"The tag has {len(tag)} characters; the limit is "
                 f"{settings.MAX_TAG_CHARACTERS} (MAX_TAG_CHARACTERS).",
-                pointer=f"{pointer}/{position}",
+                pointer=f"/tags/{position}",
                 code="tag_too_long",
             )
 
 
-def check_metadata(metadata: Mapping[str, JSON], *, pointer: str = "/metadata") -> None:
+def check_metadata(metadata: Mapping[str, JSON]) -> None:
     """Raises ``Impossible`` when the metadata, as compact UTF-8 JSON, is too large."""
     size = len(json.dumps(metadata, ensure_ascii=False, separators=(",", ":")).encode())
     if size > settings.MAX_METADATA_BYTES:
         raise Impossible(
             f"The metadata takes {size:,} bytes; the limit is "
             f"{settings.MAX_METADATA_BYTES:,} (MAX_METADATA_BYTES).",
-            pointer=pointer,
+            pointer="/metadata",
             code="metadata_too_large",
         )
 
@@ -77,16 +79,14 @@ def check_ids(ids: Sequence[object], *, pointer: str = "/memory_ids") -> None:
         )
 
 
-def instant_after(
-    now: datetime, ttl_seconds: int, *, pointer: str = "/ttl_seconds"
-) -> datetime:
+def instant_after(now: datetime, ttl_seconds: int) -> datetime:
     """``now`` plus N seconds. Raises ``Impossible`` beyond the year 9999."""
     try:
         return now + timedelta(seconds=ttl_seconds)
     except OverflowError:
         raise Impossible(
             "ttl_seconds reaches beyond the year 9999.",
-            pointer=pointer,
+            pointer="/ttl_seconds",
             code="ttl_too_long",
         ) from None
 

@@ -20,7 +20,7 @@ from rest_framework.views import APIView
 
 from memories import idempotency
 from memories.api.auth import key_of
-from memories.api.strict_json import read_body
+from memories.api.body import read_body
 from memories.changes import JSON
 from memories.errors import Malformed
 from memories.idempotency import Kept
@@ -34,8 +34,8 @@ LONGEST_KEY = 255
 class AlwaysJSON(BaseContentNegotiation):
     """There is one representation of everything, whatever ``Accept`` says."""
 
-    def select_parser(self, _request: Request, parsers: Iterable[BaseParser]) -> BaseParser:
-        return next(iter(parsers))
+    def select_parser(self, _request: Request, _parsers: Iterable[BaseParser]) -> None:
+        """None: a door reads its own body."""
 
     def select_renderer(
         self,

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from django.core.exceptions import BadRequest, PermissionDenied, SuspiciousOperation
+from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.views import defaults
@@ -26,7 +26,6 @@ NOTHING_HERE = "There is nothing at this address."
 CODES = {
     400: "malformed",
     401: "no_key",
-    403: "not_allowed",
     404: "not_found",
     405: "method_not_allowed",
     415: "not_json",
@@ -78,8 +77,6 @@ def exception_handler(error: Exception, context: Mapping[str, Any]) -> HttpRespo
             return _of_framework(error, where)
         case Http404():
             return problem(status=404, code="not_found", detail=NOTHING_HERE, **where)
-        case PermissionDenied():
-            return problem(status=403, code="not_allowed", detail="Not allowed.", **where)
         case SuspiciousOperation() | BadRequest():
             return problem(
                 status=400, code="malformed", detail="The request is malformed.", **where

@@ -128,9 +128,7 @@ def _change(change: Change) -> dict[str, Any]:
 def _decision(decision: Decided) -> dict[str, Any]:
     """What the reviewer changed or added, and never who it was."""
     changed = {
-        name: decision.edits[name]
-        for name in ("content", "tags", "superseded")
-        if name in decision.edits
+        name: decision.edits[name] for name in ("content", "tags") if name in decision.edits
     }
     return {
         "outcome": decision.outcome,

@@ -1,16 +1,11 @@
-"""Reading a body: its size, its type, then strict JSON, in this order."""
+"""Reading a body: its size, then its type; the JSON is judged after."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import IO, Any
-
 from django.conf import settings
 from django.http import HttpRequest
-from rest_framework.parsers import BaseParser
 
 from memories.errors import DomainError
-from memories.strict import loads, require_plain
 
 
 class BodyTooLarge(DomainError):
@@ -32,22 +27,6 @@ class NotJSON(DomainError):
         super().__init__("Send JSON in UTF-8 with Content-Type: application/json.")
 
 
-class StrictJSONParser(BaseParser):
-    """For doors that read ``request.data``; the whole value is judged."""
-
-    media_type = "application/json"
-
-    def parse(
-        self,
-        stream: IO[Any],
-        _media_type: str | None = None,
-        _parser_context: Mapping[str, Any] | None = None,
-    ) -> Any:
-        value = loads(_at_most(stream))
-        require_plain(value)
-        return value
-
-
 def read_body(request: HttpRequest) -> bytes:
     """The raw body of a JSON request. Raises ``BodyTooLarge`` or ``NotJSON``.
 
@@ -56,15 +35,10 @@ def read_body(request: HttpRequest) -> bytes:
     declared = request.META.get("CONTENT_LENGTH") or "0"
     if declared.isdecimal() and int(declared) > settings.MAX_BODY_BYTES:
         raise BodyTooLarge
-    body = _at_most(request)
+    body: bytes = request.read(settings.MAX_BODY_BYTES + 1)
+    if len(body) > settings.MAX_BODY_BYTES:
+        raise BodyTooLarge
     charset = (request.content_params or {}).get("charset", "utf-8").strip('"').lower()
     if request.content_type != "application/json" or charset not in {"utf-8", "utf8"}:
         raise NotJSON
-    return body
-
-
-def _at_most(stream: IO[Any] | HttpRequest) -> bytes:
-    body: bytes = stream.read(settings.MAX_BODY_BYTES + 1)
-    if len(body) > settings.MAX_BODY_BYTES:
-        raise BodyTooLarge
     return body
