@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 from approvals.cards import Card, card_for
 from approvals.http import DeskRequest, render_either, signed_in
 from approvals.models import Decision
+from approvals.views.diff_view import diff_view, remember_diff_view
 from approvals.views.queue import queue_of
 from approvals.views.typed import typed_into
 from memories.errors import DomainError, ProposalNotFound
@@ -63,11 +64,13 @@ def render_card(
         "typed": typed_into(card, posted),
         "reasons": Decision.Reason.choices,
         "said": said,
+        "view": diff_view(request),
     }
-    return render_either(
+    response = render_either(
         request,
         context,
         page="approvals/proposal.html",
         partial="approvals/_proposal_swap.html",
         status=status,
     )
+    return remember_diff_view(request, response)

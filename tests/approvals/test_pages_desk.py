@@ -338,6 +338,24 @@ def test_a_stale_forget_shows_the_first_targets_that_moved_on(
     assert "2 more moved on." in text
 
 
+def test_a_change_is_shown_side_by_side_once_that_was_chosen(
+    desk: Client, agent: Agent
+) -> None:
+    old = build.memory(agent, "Tea at four.")
+    proposal = build.held(agent, "Tea at five.", supersedes=[old.pk])
+    other = build.held(agent, "Tea at six.", supersedes=[old.pk])
+    page = desk.get(address(proposal) + "?op=remember").content.decode()
+    assert 'data-view="inline"' in page
+    link = f'href="{address(proposal)}?view=split&amp;op=remember"'
+    assert link in page
+    for where in (address(proposal) + "?view=split", address(other)):
+        assert 'data-view="split"' in desk.get(where).content.decode()
+    assert (
+        'data-view="inline"' in desk.get(address(other) + "?view=inline").content.decode()
+    )
+    assert "Side by side" not in desk.get(address(build.held(agent))).content.decode()
+
+
 def test_the_largest_texts_make_a_page_of_bounded_size(desk: Client, agent: Agent) -> None:
     old = build.memory(agent, "\n".join(str(number**3) for number in range(6_000))[:65_536])
     proposal = build.held(agent, "x\n" * 32_000, supersedes=[old.pk])
