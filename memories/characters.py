@@ -82,15 +82,19 @@ def name_of(character: str) -> str:
     return unicodedata.name(character, kind)
 
 
-def segments(text: str) -> tuple[Segment, ...]:
+def segments(text: str, *, most: int | None = None) -> tuple[Segment, ...]:
     """``text`` cut into what is seen and tokens for what is hidden, in order; the
-    segments' texts join back to ``text``."""
+    segments' texts join back to ``text``. Once there are more than ``most``, the rest of
+    the text is left out: who asked will show it otherwise."""
     parts: list[Segment] = []
     at = 0
     for start, end in _hidden_spans(text):
         if start > at:
             parts.append(Segment(text[at:start]))
-        parts += [_token(char, len(list(run))) for char, run in groupby(text[start:end])]
+        for char, run in groupby(text[start:end]):
+            if most is not None and len(parts) > most:
+                return tuple(parts)
+            parts.append(_token(char, len(list(run))))
         at = end
     if at < len(text):
         parts.append(Segment(text[at:]))

@@ -13,6 +13,7 @@ from django.utils.functional import cached_property
 from approvals import diffs
 from approvals.cards.claims import Claims, claims_in
 from approvals.cards.moved import AllMoved, moved_among
+from approvals.cards.sources import Sources, sources_of
 from approvals.cards.targets import NOTHING, Target, Version, targets_of
 from approvals.cards.text_warnings import TextWarnings, warnings_about
 from approvals.forms import format_tags, shown_instant
@@ -171,12 +172,11 @@ class Card:
         )
 
     @cached_property
-    def sources_diff(self) -> diffs.SourcesDiff | None:
+    def sources_diff(self) -> Sources | None:
         """Several texts that become one, or None."""
         if not self.has_text or len(self.targets) < 2:
             return None
-        sources = [(str(n), t.shown.content) for n, t in enumerate(self.targets, 1)]
-        return diffs.diff_sources(sources, self.content, deadline_seconds=TEXT_SECONDS)
+        return sources_of(self.targets, self.content, seconds=TEXT_SECONDS)
 
     @cached_property
     def edit_diff(self) -> diffs.TextDiff | None:

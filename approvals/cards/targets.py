@@ -8,11 +8,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from approvals.cards.room import Room
 from approvals.models import Proposal, ProposalTarget
 from memories.models import Memory, MemoryRevision
-
-EXCERPT = 2_000  # characters of one target, where all of them are too long to show
-SHOWN_IN_FULL = 100_000  # characters of all targets together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +58,8 @@ def targets_of(proposal: Proposal, *, kept: set[UUID], now: datetime) -> list[Ta
     """In the order the proposal names them; two queries, however many there are."""
     rows = list(proposal.targets.select_related("memory"))
     revisions = _drafted_against(rows)
-    size = sum(len(row.memory.content) for row in rows)
-    return [
-        _target(row, revisions, proposal, kept, now, size <= SHOWN_IN_FULL) for row in rows
-    ]
+    room = Room()
+    return [_target(row, revisions, proposal, kept, now, room) for row in rows]
 
 
 def _target(
@@ -72,12 +68,12 @@ def _target(
     proposal: Proposal,
     kept: set[UUID],
     now: datetime,
-    in_full: bool,
+    room: Room,
 ) -> Target:
     memory = row.memory
     drafted = Version.of(revisions.get((memory.pk, row.version), memory))
     shown = Version.of(memory) if proposal.is_pending else drafted
-    excerpt = shown.content if in_full else shown.content[:EXCERPT]
+    excerpt = room.shown(shown.content)
     return Target(
         memory=memory,
         drafted_version=row.version,

@@ -6,11 +6,12 @@ from approvals.diffs.facts import (
     diff_metadata,
     diff_tags,
 )
-from approvals.diffs.sources import SourceColumn, SourcesDiff, diff_sources
+from approvals.diffs.sources import NOT_COMPARED, SourceColumn, SourcesDiff, diff_sources
 from approvals.diffs.texts import Hunk, TextDiff, diff_text
 from approvals.diffs.words import Piece
 
 __all__ = [
+    "NOT_COMPARED",
     "Hunk",
     "MetadataRow",
     "Piece",

@@ -24,13 +24,20 @@ _SPACES = {" ": "·", "\t": "→\t", "\n": "↵\n"}
 def visible(text: str) -> SafeString:
     """``text`` escaped, its hidden and bidirectional characters as tokens that name them,
     words that mix look-alike scripts marked."""
-    parts = segments(text)
+    parts = segments(text, most=2 * MOST_TOKENS)
+    if len(parts) > 2 * MOST_TOKENS:
+        return escape(replace_hidden(text))
     words = tuple(islice(mixed_words(text), MOST_TOKENS))
     if len(parts) == 1 and not parts[0].label and not words:
         return escape(text)
-    if len(parts) > 2 * MOST_TOKENS:
-        return escape(replace_hidden(text))
     return format_html_join("", "{}", ((part,) for part in _marked(parts, words)))
+
+
+@register.filter
+def beginning(text: str, length: int) -> str:
+    """The first characters; unlike ``truncatechars`` it does not normalize all of a text,
+    which takes seconds for one made of combining marks."""
+    return text if len(text) <= length else f"{text[:length]}…"
 
 
 @register.filter

@@ -271,19 +271,6 @@ def test_odd_metadata_is_reviewable_and_decidable(desk: Client, agent: Agent) ->
     assert build.made_by(proposal).metadata == odd
 
 
-def test_long_targets_are_shortened_and_shown_in_full_on_their_own_page(
-    desk: Client, agent: Agent
-) -> None:
-    long = [build.memory(agent, f"{n} " + "word " * 12_000 + "END") for n in range(2)]
-    proposal = build.forgetting(agent, *long)
-    text = desk.get(address(proposal)).content.decode()
-    assert "more characters" in text
-    assert "END" not in text
-    whole = desk.get(address(proposal) + f"memories/{long[0].pk}/")
-    assert "END" in whole.content.decode()
-    assert desk.get(address(proposal) + f"memories/{uuid4()}/").status_code == 404
-
-
 def test_a_closed_card_names_the_version_that_was_shown(desk: Client, agent: Agent) -> None:
     memory = build.memory(agent)
     proposal = build.forgetting(agent, memory)
@@ -354,10 +341,3 @@ def test_a_change_is_shown_side_by_side_once_that_was_chosen(
         'data-view="inline"' in desk.get(address(other) + "?view=inline").content.decode()
     )
     assert "Side by side" not in desk.get(address(build.held(agent))).content.decode()
-
-
-def test_the_largest_texts_make_a_page_of_bounded_size(desk: Client, agent: Agent) -> None:
-    old = build.memory(agent, "\n".join(str(number**3) for number in range(6_000))[:65_536])
-    proposal = build.held(agent, "x\n" * 32_000, supersedes=[old.pk])
-    build.approve(build.revising(old, "a\u200b" * 30_000))
-    assert len(desk.get(address(proposal)).content) < 3_000_000
