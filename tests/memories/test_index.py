@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,7 +10,13 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from memories.index import IndexUnavailable, close_index, collection_name, get_index
+from memories.index import (
+    PAUSE_SECONDS,
+    IndexUnavailable,
+    close_index,
+    collection_name,
+    get_index,
+)
 from memories.index.edge import EdgeIndex
 from memories.index.server import ServerIndex
 from tests.memories.adapters import numbers, point, query
@@ -47,13 +54,16 @@ def test_a_closed_index_opens_again_with_its_points() -> None:
     assert [numbers(leg) for leg in get_index().search(query("tea"))] == [[1], [1]]
 
 
-def test_while_it_cannot_be_opened_every_call_tries_again(tmp_path: Path) -> None:
+def test_while_it_cannot_be_opened_it_is_tried_again_after_a_pause(tmp_path: Path) -> None:
     owner = EdgeIndex(tmp_path / "index" / "memories-hash-256", dimension=256)
     owner.ensure()
     with pytest.raises(IndexUnavailable):
         get_index()
     owner.close()
+    with pytest.raises(IndexUnavailable):
+        get_index()
 
+    time.sleep(PAUSE_SECONDS)
     assert get_index().count() == 0
 
 
