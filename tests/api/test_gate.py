@@ -52,12 +52,12 @@ def test_what_needs_no_approval_says_nothing_of_one(api: build.Api) -> None:
 
 
 def test_links_lead_to_the_public_address(api: build.Api, settings: Any) -> None:
-    settings.PUBLIC_URL = "https://desk.example/base"
+    settings.PUBLIC_URL = "https://desk.example"
 
     proposal = api.amp("remember", content="x").json()["proposal"]
 
-    assert proposal["url"].startswith("https://desk.example/base/api/v1/proposals/")
-    assert proposal["review_url"].startswith("https://desk.example/base/proposals/")
+    assert proposal["url"].startswith("https://desk.example/api/v1/proposals/")
+    assert proposal["review_url"].startswith("https://desk.example/proposals/")
 
 
 @pytest.mark.case("G1")

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from approvals.models import Proposal
 from memories.cursors import write_cursor
-from memories.models import IndexEntry, Memory, User
+from memories.models import AuditEntry, IndexEntry, Memory, User
 from tests import build
 
 pytestmark = pytest.mark.django_db
@@ -152,12 +152,16 @@ def test_an_attempt_on_anothers_proposal_is_noted_in_the_own_record_alone(
     api: build.Api,
 ) -> None:
     proposal = build.held(build.agent())
+    before = AuditEntry.objects.filter(agent=proposal.agent_id).count()
 
     response = api.client.post(f"/api/v1/proposals/{proposal.pk}/approve")
 
     assert response.status_code == 403
     proposal.refresh_from_db()
     assert proposal.is_pending
+    entry = AuditEntry.objects.get(action="decision.refused")
+    assert (entry.agent_id, entry.chain) == (api.agent.pk, str(api.agent.pk))
+    assert AuditEntry.objects.filter(agent=proposal.agent_id).count() == before
 
 
 def test_withdrawing_needs_the_scope_of_what_was_proposed(api: build.Api) -> None:
