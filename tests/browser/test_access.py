@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
 
-from approvals import services
+from approvals import queues, services
 from memories.models import User
 from tests import build
 from tests.browser.conftest import OpenPage, log_in
@@ -18,6 +19,14 @@ LIGHT = {"color_scheme": "light", "viewport": {"width": 1280, "height": 800}}
 DARK = {"color_scheme": "dark", "viewport": {"width": 1280, "height": 800}}
 PHONE = {"color_scheme": "light", "viewport": {"width": 390, "height": 844}}
 ZOOMED = {"color_scheme": "dark", "viewport": {"width": 640, "height": 400}}  # 200 %
+
+
+# More than a form may have: Django reads no further than DATA_UPLOAD_MAX_NUMBER_FIELDS.
+MANY_FIELDS = """() => {
+    const form = document.querySelector("form[action='/logout/']");
+    for (let n = 0; n < 1100; n++) form.append(Object.assign(
+        document.createElement("input"), {type: "hidden", name: `field-${n}`}));
+}"""
 
 
 def addresses() -> list[str]:
@@ -51,7 +60,8 @@ def addresses() -> list[str]:
     ]
     cards = [f"/proposals/{proposal.pk}/" for proposal in proposals]
     others = ["/proposals/", "/proposals/?status=any&q=a", "/proposals/?op=nothing"]
-    return [*others, *cards, "/password/", "/nowhere/"]
+    whole = f"{cards[-1]}memories/{fresh[0].pk}/"
+    return [*others, *cards, f"{cards[0]}?view=split", whole, "/password/", "/nowhere/"]
 
 
 @pytest.mark.parametrize("look", [LIGHT, DARK, PHONE, ZOOMED], ids=str)
@@ -66,8 +76,52 @@ def test_no_page_has_a_finding(
     assert {address: what for address, what in found.items() if what} == {}
 
 
+@pytest.mark.parametrize("look", [LIGHT, DARK, PHONE, ZOOMED], ids=str)
+def test_no_page_of_trouble_has_a_finding(
+    open_page: OpenPage,
+    rosa: User,
+    look: dict[str, Any],
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    page, found = open_page(**look), {}
+
+    def look_at(page: Page, says: str) -> None:
+        expect(page.locator("main")).to_contain_text(says)
+        found[says] = judged(page)
+
+    log_in(page)
+    page.context.clear_cookies(name="csrftoken")
+    page.get_by_role("button", name="Log out").click()
+    look_at(page, "This form is out of date")
+
+    page.goto("/proposals/")
+    page.evaluate(MANY_FIELDS)
+    page.get_by_role("button", name="Log out").click()
+    look_at(page, "This request is not understood")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(queues, "PAGE_SIZE", None)
+        page.goto("/proposals/")
+    look_at(page, "Something broke")
+
+    settings.LOGIN_FAILURES_PER_NAME = 0
+    stranger = open_page(**look)
+    stranger.goto("/login/")
+    stranger.fill("[name=username]", "rosa")
+    stranger.fill("[name=password]", "wrong")
+    stranger.get_by_role("button", name="Log in").click()
+    look_at(stranger, "Too many attempts failed")
+
+    assert {says: what for says, what in found.items() if what} == {}
+
+
 def findings(page: Any, address: str) -> list[str]:
     page.goto(address)
+    return judged(page)
+
+
+def judged(page: Any) -> list[str]:
     page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
     violations = Axe().run(page).response["violations"]
     said = [f"{v['id']}: {v['nodes'][0]['html'][:200]}" for v in violations]
