@@ -44,6 +44,15 @@ LEAST = {
 }
 
 
+# Beyond these an instant leads out of the calendar, or a number out of its column.
+MOST = {"_SECONDS": 3_153_600_000, "_DAYS": 36_500, "_HOURS": 876_000, "": 2**31 - 1}
+
+
+def _most(name: str) -> int:
+    """A hundred years of whatever the name counts."""
+    return next(most for unit, most in MOST.items() if name.endswith(unit))
+
+
 def is_loopback(host: str) -> bool:
     """Whether only this machine reaches what listens on, or is called, ``host``."""
     name = host.strip("[]").lower()
@@ -195,10 +204,11 @@ def embedder(**_: Any) -> Iterator[CheckMessage]:
 @register(Tags.compatibility)
 def numbers(**_: Any) -> Iterator[CheckMessage]:
     for name, least in LEAST.items():
-        if getattr(settings, name) < least:
+        value, most = getattr(settings, name), _most(name)
+        if not least <= value <= most:
             yield Error(
-                f"{name} is {getattr(settings, name)}; {least} is the least.",
-                hint=f"Set {name} to {least} or more.",
+                f"{name} is {value}; it has to be {least} to {most}.",
+                hint=f"Set {name} within these.",
                 id="ampsite.E011",
             )
     if settings.INDEX_BATCH > BATCH:

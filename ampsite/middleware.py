@@ -13,6 +13,21 @@ from memories.api.problems import is_api, problem
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 
+def bare_head(get_response: GetResponse) -> GetResponse:
+    """The answer to HEAD is that to GET without its body. The server leaves that to us,
+    and a client that keeps its connection would read the body as the next answer."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        if request.method == "HEAD" and isinstance(response, HttpResponse):
+            length = len(response.content)
+            response.content = b""
+            response["Content-Length"] = str(length)
+        return response
+
+    return middleware
+
+
 def refuse_nul(get_response: GetResponse) -> GetResponse:
     """NUL is no text: 404 in a path, 400 in a query string, before a database sees it.
 
@@ -28,6 +43,20 @@ def refuse_nul(get_response: GetResponse) -> GetResponse:
             return _refusal(
                 request, 400, "nul", "The query string contains a NUL character."
             )
+        return get_response(request)
+
+    return middleware
+
+
+def refuse_charsets(get_response: GetResponse) -> GetResponse:
+    """400 for a form that is not UTF-8. Django raises at each look at such a form, also at
+    the one that its page for the first error takes."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        charset = (request.content_params or {}).get("charset", "utf-8")
+        is_form = request.content_type == "application/x-www-form-urlencoded"
+        if is_form and charset.lower() != "utf-8":
+            return _refusal(request, 400, "malformed", "A form has to be UTF-8.")
         return get_response(request)
 
     return middleware

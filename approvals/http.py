@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect, render, resolve_url
 from django.urls import reverse
 from django.utils.cache import patch_vary_headers
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django_htmx.http import HttpResponseClientRedirect
 
@@ -126,7 +127,18 @@ def proposal_address(proposal_id: UUID, request: HttpRequest) -> str:
 def client_address(request: HttpRequest) -> str:
     """Where the request came from, as far as that can be believed."""
     forwarded = request.headers.get("X-Forwarded-For", "") if settings.TRUST_PROXY else ""
-    return forwarded.rpartition(",")[2].strip() or str(request.META.get("REMOTE_ADDR", ""))
+    last = forwarded.rpartition(",")[2].strip()
+    if last.startswith("["):  # some proxies add a port, another one at each attempt
+        last = last[1:].partition("]")[0]
+    elif last.count(":") == 1:
+        last = last.partition(":")[0]
+    return last or str(request.META.get("REMOTE_ADDR", ""))
+
+
+def shown_page(request: HttpRequest) -> str:
+    """The path of the page that htmx works in; "/" where that leads to another site."""
+    path = cast("DeskRequest", request).htmx.current_url_abs_path or "/"
+    return path if url_has_allowed_host_and_scheme(path, allowed_hosts=None) else "/"
 
 
 def _way_back(request: HttpRequest, proposal_id: UUID | None) -> str:
@@ -135,7 +147,7 @@ def _way_back(request: HttpRequest, proposal_id: UUID | None) -> str:
     if proposal_id:  # where a form that was posted stands
         return proposal_address(proposal_id, request)
     if wants_partial(request):
-        return cast(DeskRequest, request).htmx.current_url_abs_path or "/"
+        return shown_page(request)
     return "/"
 
 

@@ -30,7 +30,18 @@ if TYPE_CHECKING:
 SIZES = (1_000, 10_000, 100_000)
 SMALL_TENANTS = 49
 QUESTIONS = 150
-SUBJECTS = ["invoice", "refund", "parcel", "contract", "server", "backup", "meeting", "key", "garden", "engine"]
+SUBJECTS = [
+    "invoice",
+    "refund",
+    "parcel",
+    "contract",
+    "server",
+    "backup",
+    "meeting",
+    "key",
+    "garden",
+    "engine",
+]
 VERBS = ["needs", "follows", "replaces", "blocks", "opens", "closes", "precedes", "covers"]
 PLACES = ["Bremen", "Lisbon", "Oslo", "Kyoto", "Quito"]
 

@@ -28,6 +28,11 @@ _LONG_RUN = re.compile(f"[{_MARKS}]{{32}}")
 _PIECE = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]{1,128}+")
 
 
+# Twice what a memory may hold. A query has no limit of its own, and NFKC makes eighteen
+# characters of one.
+MOST_EXPANDED = 131_072
+
+
 def normalize(text: str, form: Literal["NFC", "NFKC"] = "NFKC") -> str:
     """NFKC or NFC in a time that grows with the length of the text, whatever is in it."""
     if text.isascii():
@@ -41,11 +46,11 @@ def expand(text: str) -> str:
     """The text with what a word tokenizer misses written out beside it.
 
     Identifiers appear a second time as one word (``RULE-A002 RULE_A002``); runs of a
-    script without spaces become overlapping pairs (``認証シ`` gives ``認証 証シ``).
+    script without spaces become overlapping pairs (``認証シ`` gives ``認証 証シ``). What lies
+    beyond ``MOST_EXPANDED`` characters, as sent or as NFKC writes them out, is left off.
     """
-    text = _IDENTIFIER.sub(
-        lambda found: f"{found[0]} {_JOINT.sub('_', found[0])}", normalize(text)
-    )
+    plain = normalize(text[:MOST_EXPANDED])[:MOST_EXPANDED]
+    text = _IDENTIFIER.sub(lambda found: f"{found[0]} {_JOINT.sub('_', found[0])}", plain)
     return _UNSPACED.sub(lambda run: f" {_pairs(run[0])} ", text)
 
 

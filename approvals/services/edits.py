@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
 from memories import limits
@@ -33,10 +33,23 @@ def apply_edits(change: Change, edits: Edits) -> tuple[Change, dict[str, JSON]]:
         change = _edit_text(change, edits, kept)
     if isinstance(change, Forget | Merge | Expire) and edits.memory_ids is not None:
         change = _untick(change, edits.memory_ids, kept)
-    if isinstance(change, Expire) and edits.expires_at not in {None, change.expires_at}:
-        change = replace(change, expires_at=edits.expires_at)
-        kept["expires_at"] = edits.expires_at.isoformat() if edits.expires_at else None
+    wanted = edits.expires_at
+    if isinstance(change, Expire) and wanted is not None and wanted != change.expires_at:
+        instant = _in_calendar(wanted)
+        change = replace(change, expires_at=instant)
+        kept["expires_at"] = instant.isoformat()
     return change, kept
+
+
+def _in_calendar(instant: datetime) -> datetime:
+    """The instant in UTC; at the calendar's ends another zone's date leads out of it, and
+    what a database then stores can no longer be read."""
+    try:
+        return instant.astimezone(UTC)
+    except OverflowError:
+        raise Impossible(
+            "The instant lies outside the years 1 to 9999.", pointer="/expires_at"
+        ) from None
 
 
 def _edit_text(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django_htmx.http import HttpResponseClientRedirect
 
-from approvals.http import DeskRequest, wants_partial
+from approvals.http import shown_page, wants_partial
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001  (Django names it)
@@ -18,11 +16,10 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noq
     In a page that htmx works in, reload it, so that no error page lands in a card.
     """
     if wants_partial(request):
-        here = cast(DeskRequest, request).htmx.current_url_abs_path or "/"
         messages.warning(
             request, "You signed in again meanwhile, so nothing was decided. Look again."
         )
-        response: HttpResponse = HttpResponseClientRedirect(here)
+        response: HttpResponse = HttpResponseClientRedirect(shown_page(request))
         response.status_code = 403
         return response
     return render(request, "csrf.html", status=403)

@@ -20,6 +20,7 @@ from memories.models.agents import AGENT_ID_PATTERN
 from memories.writing import writing
 
 KEY_LENGTH = 13 + 1 + 43  # prefix, separator, 32 random bytes in base64url
+MAX_NAME = 255  # characters
 USED_EVERY = timedelta(minutes=1)
 
 
@@ -32,6 +33,11 @@ def create_agent(
             "An agent id is 1 to 255 of A-Z a-z 0-9 . _ - : @ /, and begins with a letter "
             "or digit.",
             pointer="/agent_id",
+        )
+    if len(name) > MAX_NAME:
+        raise Impossible(
+            f"The name has {len(name):,} characters; {MAX_NAME} are the most.",
+            pointer="/name",
         )
     try:
         with writing():

@@ -13,6 +13,7 @@ from memories import audit
 from memories.actors import Actor
 from memories.errors import Impossible
 from memories.models import Agent, LoginFailure, User
+from memories.text import normalize
 from memories.writing import writing
 
 
@@ -66,19 +67,22 @@ def note_login_failure(username: str, address: str) -> None:
     """Count a failed sign-in, and let go of those that no longer count."""
     with writing():
         LoginFailure.objects.filter(at__lt=timezone.now() - _window()).delete()
-        LoginFailure.objects.create(
-            username=username[:150].casefold(), address=address[:64]
-        )
+        LoginFailure.objects.create(username=_counted(username), address=address[:64])
 
 
 def login_blocked(username: str, address: str) -> bool:
     """Whether this name or this address failed too often in the last minutes."""
     recent = LoginFailure.objects.filter(at__gte=timezone.now() - _window())
-    by_name = recent.filter(username=username[:150].casefold()).count()
+    by_name = recent.filter(username=_counted(username)).count()
     if by_name >= settings.LOGIN_FAILURES_PER_NAME:
         return True
     by_address = recent.filter(address=address[:64]).count()
     return by_address >= int(settings.LOGIN_FAILURES_PER_ADDRESS)
+
+
+def _counted(username: str) -> str:
+    """One spelling for all that a sign-in takes for the same name, and some more."""
+    return normalize(username.strip()[:1_000]).strip()[:150].casefold()
 
 
 def _window() -> timedelta:

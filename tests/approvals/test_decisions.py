@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 
 import pytest
 from pytest_django.fixtures import Settings
@@ -264,6 +265,20 @@ def test_an_approved_expiry_raises_the_version(agent: Agent) -> None:
     assert memory.version == 2
     assert memory.expires_at is not None
     assert memory in Memory.objects.live()
+
+
+@pytest.mark.parametrize(
+    "instant", ["9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00"]
+)
+def test_an_instant_outside_the_calendar_is_no_edit(agent: Agent, instant: str) -> None:
+    memory = build.memory(agent)
+    proposal = build.expiring(agent, memory, ttl_seconds=60)
+
+    with pytest.raises(Impossible):
+        build.approve(proposal, expires_at=datetime.fromisoformat(instant))
+
+    memory.refresh_from_db()
+    assert (memory.version, memory.expires_at) == (1, None)
 
 
 @pytest.mark.case("G12")

@@ -97,6 +97,15 @@ def test_an_old_form_in_htmx_reloads_the_page_with_a_sentence(
     assert "nothing was decided" in page
 
 
+def test_an_old_form_leads_to_no_other_site(agent: Agent, reviewer: User) -> None:
+    proposal = build.held(agent)
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(reviewer)
+    here = {"HX-Current-URL": "http://testserver//evil.example/x"}
+    response = client.post(address(proposal, "approve"), headers={**build.HTMX, **here})
+    assert response.headers["HX-Redirect"] == "/"
+
+
 @pytest.mark.parametrize("act", ["approve", "reject", "rebase"])
 def test_a_viewer_is_refused_and_that_is_kept(agent: Agent, act: str) -> None:
     proposal = build.held(agent)

@@ -73,6 +73,18 @@ def test_ten_failures_of_a_name_close_the_door_for_a_while(
     assert sign_in(client, "rosa", RIGHT) == 302
 
 
+@pytest.mark.parametrize(
+    "name", [" rosa", "rosa\t", "\u2003rosa", "ｒosa", " " * 200 + "rosa"]
+)
+def test_other_spellings_of_a_name_count_as_that_name(
+    reviewer: User, client: Client, settings: LazySettings, name: str
+) -> None:
+    settings.LOGIN_FAILURES_PER_NAME = 2
+    assert [sign_in(client, name, "wrong") for _ in range(2)] == [422, 422]
+    assert sign_in(client, "rosa", RIGHT) == 429
+    assert sign_in(client, name, RIGHT) == 429
+
+
 def test_fifty_failures_of_an_address_close_it_too(
     reviewer: User, client: Client, settings: LazySettings
 ) -> None:
@@ -94,6 +106,32 @@ def test_a_forwarded_address_counts_only_behind_a_trusted_proxy(
     client.post("/login/", data, headers=forwarded)
     addresses = LoginFailure.objects.order_by("pk").values_list("address", flat=True)
     assert list(addresses) == ["127.0.0.1", "198.51.100.8"]
+
+
+@pytest.mark.parametrize(
+    ("forwarded", "address"),
+    [
+        ("198.51.100.8:4711", "198.51.100.8"),
+        ("[2001:db8::7]:4711", "2001:db8::7"),
+        ("2001:db8::7", "2001:db8::7"),
+    ],
+)
+def test_a_port_that_a_proxy_adds_makes_no_other_address(
+    reviewer: User, settings: LazySettings, client: Client, forwarded: str, address: str
+) -> None:
+    settings.TRUST_PROXY = True
+    data = {"username": "x", "password": "y"}
+    client.post("/login/", data, headers={"X-Forwarded-For": forwarded})
+    assert LoginFailure.objects.get().address == address
+
+
+def test_a_form_in_another_charset_is_a_plain_error(reviewer: User) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.get("/login/")
+    kind = "application/x-www-form-urlencoded; charset=utf-16"
+    response = client.post("/login/", "username=x", content_type=kind)
+    assert response.status_code == 400
+    assert "UTF-8" in response.content.decode()
 
 
 @pytest.mark.django_db

@@ -12,7 +12,14 @@ import pytest
 from django.db import connection
 
 from tests.faults.relay import Relay
-from tests.faults.server import Agent, installed, opened, serving
+from tests.faults.server import (
+    Agent,
+    free_port,
+    installed,
+    manage,
+    opened,
+    serving,
+)
 
 pytestmark = [
     pytest.mark.postgres,
@@ -60,3 +67,24 @@ def test_a_database_that_is_gone_is_named_and_found_again(
             server.wait_until_ready()
             assert agent.amp("remember", "episodic", content="After.")["ok"]
             assert server.stop()[0] == 0
+
+
+@pytest.mark.case("F12")
+def test_a_second_server_with_an_index_of_its_own_is_refused(
+    tmp_path: Path, database: str
+) -> None:
+    told = connection.settings_dict
+    who = quote(told["USER"]) + (f":{quote(told['PASSWORD'])}" if told["PASSWORD"] else "")
+    url = f"postgres://{who}@{told['HOST']}:{told['PORT'] or 5432}/{database}"
+    installed(tmp_path / "one", DATABASE_URL=url)
+    (tmp_path / "two").mkdir()
+    with serving(tmp_path / "one", tmp_path / "log", DATABASE_URL=url) as server:
+        done = manage(
+            tmp_path / "two", "serve", "--port", str(free_port()), DATABASE_URL=url
+        )
+        assert done.returncode == 1
+        assert "CELERY_BROKER_URL" in done.stderr
+        assert "Traceback" not in done.stderr
+        server.kill()
+    with serving(tmp_path / "two", tmp_path / "log", DATABASE_URL=url) as server:
+        assert server.stop()[0] == 0

@@ -36,15 +36,30 @@ def test_the_index_of_a_running_server_is_left_alone(tmp_path: Path) -> None:
     data = tmp_path / "data"
     installed(data)
     with serving(data, tmp_path / "log"):
-        for command in (
-            ["serve", "--port", str(free_port())],
-            ["reindex"],
-            ["reindex", "--check"],
+        for command, said in (
+            (["serve", "--port", str(free_port())], "already uses this database"),
+            (["reindex"], "already uses the index"),
+            (["reindex", "--check"], "already uses the index"),
         ):
             done = manage(data, *command)
             assert done.returncode == 1
             assert_one_sentence(done.stderr)
-            assert "already uses the index" in done.stderr
+            assert said in done.stderr
+
+
+def test_an_answer_to_head_has_no_body(tmp_path: Path) -> None:
+    installed(tmp_path / "data")
+    with (
+        serving(tmp_path / "data", tmp_path / "log") as server,
+        socket.create_connection(("127.0.0.1", server.port), timeout=10) as line,
+    ):
+        for path in ("/healthz", "/login/", "/api/v1/amp", "/nowhere"):
+            line.sendall(f"HEAD {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            head = b""
+            while b"\r\n\r\n" not in head:
+                head += line.recv(65_536)
+            assert head.startswith(b"HTTP/1.1 "), head
+            assert head.endswith(b"\r\n\r\n"), head
 
 
 def test_people_and_agents_are_made_while_it_runs(tmp_path: Path) -> None:

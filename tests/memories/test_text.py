@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memories.characters import MOST_FOLDED, fold
 from memories.index.edge import encode_document, encode_query
-from memories.text import expand, normalize
+from memories.text import MOST_EXPANDED, expand, normalize
 
 LIMIT = 65_536  # characters of content that an agent may send
 
@@ -88,3 +89,9 @@ def test_no_text_takes_more_than_linear_time(text: str) -> None:
     began = time.thread_time()
     encode_document(text)
     assert time.thread_time() - began < 1.5
+
+
+def test_what_grows_when_it_is_written_out_is_cut() -> None:
+    for text in ("\ufdfa" * 65_536, "\ufdfa\u0301" * 32_768, "\ufdfa" * 340_000):
+        assert len(expand(text)) < 6 * MOST_EXPANDED
+        assert len(fold(text)) <= MOST_FOLDED

@@ -15,6 +15,7 @@ from ampsite.checks import beyond_loopback, complaints, is_loopback
 from ampsite.embedded import Embedded, start_embedded
 from ampsite.first_run import prepare, told
 from ampsite.serving import CannotListen, Signals, WebServer, bind, warm_up
+from ampsite.sole import AlreadyServed, serve_alone
 from ampsite.wsgi import application
 from memories import reindex
 from memories.embedding import EmbeddingFailed, get_embedder
@@ -93,6 +94,14 @@ def _bring_up(base_url: str, *, first_run: bool) -> Embedded | None:
     except EmbeddingFailed as error:
         raise CommandError(str(error)) from error
     if settings.EMBEDDED:
+        try:
+            serve_alone()
+        except AlreadyServed as error:
+            raise CommandError(str(error)) from error
+        except OSError as error:
+            raise CommandError(
+                f"{error.filename} cannot be written: {error.strerror}."
+            ) from error
         _own_index()
         reindex.release_claims()
     reindex.catch_up()

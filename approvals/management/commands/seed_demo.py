@@ -3,15 +3,16 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from approvals import demo
 from memories.errors import DomainError
+from memories.management.operator import OperatorCommand
 from memories.models import User
 from memories.writing import writing
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Fill the queue of a demo agent with one of each kind of proposal."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

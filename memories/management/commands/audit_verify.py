@@ -2,13 +2,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from memories import audit
+from memories.management.operator import OperatorCommand
 from memories.models import Agent
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = (
         "Walk every audit chain and print its head; exit 1 at an entry that does not hold. "
         "Keep the heads elsewhere: only against them does a cut end show."

@@ -3,16 +3,17 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from memories import services
 from memories.actors import SYSTEM
 from memories.errors import DomainError
+from memories.management.operator import OperatorCommand
 from memories.models import ApiKey, User
 from memories.writing import writing
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Make an agent and its first API key, which is the last line printed."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -31,6 +32,8 @@ class Command(BaseCommand):
         self, *, agent_id: str, name: str, scopes: str, owner: str | None, **_: Any
     ) -> None:
         wanted = [scope.strip() for scope in scopes.split(",") if scope.strip()]
+        if not wanted:
+            raise CommandError("--scopes names none; the key would open nothing.")
         try:
             with writing():
                 agent = services.create_agent(

@@ -6,17 +6,18 @@ from typing import Any
 
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from memories import services
 from memories.actors import SYSTEM
 from memories.errors import DomainError
+from memories.management.operator import OperatorCommand
 from memories.models import User
 
 STANDARD_INPUT = "-"
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Make a person who can sign in."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -41,6 +42,8 @@ class Command(BaseCommand):
     ) -> None:
         limited = None if agents is None else _names(agents)
         if password == STANDARD_INPUT:
+            if sys.stdin is None:
+                raise CommandError("There is no standard input to read the password from.")
             password = sys.stdin.readline().rstrip("\r\n")
         self._require_usable(username, password)
         try:
@@ -52,6 +55,8 @@ class Command(BaseCommand):
         self.stdout.write(f"{username} can sign in as {role}.")
 
     def _require_usable(self, username: str, password: str) -> None:
+        if not username:
+            raise CommandError("The name is empty.")
         try:
             User.username.field.run_validators(username)
         except ValidationError as error:

@@ -3,15 +3,16 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from memories import reindex
 from memories.embedding import EmbeddingFailed
 from memories.index import IndexUnavailable, close_index
+from memories.management.operator import OperatorCommand
 from memories.reindex import Difference
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Build the index again from the database, or compare the two."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

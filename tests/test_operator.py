@@ -1,0 +1,76 @@
+"""What an operator reads when something is wrong: one sentence, no traceback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.faults.server import installed, manage
+
+
+@pytest.mark.case("F12")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("WEB_THREADS", "many"),
+        ("DEBUG", "maybe"),
+        ("LOG_LEVEL", "loud"),
+        ("PUBLIC_URL", "http://[desk"),
+        ("PUBLIC_URL", "http://desk:99999"),
+        ("QDRANT_URL", "http://[qdrant"),
+        ("DATABASE_URL", "garbage"),
+    ],
+)
+def test_a_variable_that_means_nothing_is_named(
+    tmp_path: Path, name: str, value: str
+) -> None:
+    _refused(tmp_path, "check", said=name, **{name: value})
+
+
+def test_a_data_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    _refused(tmp_path / "file", "check", said="AMPSITE_DATA_DIR", SECRET_KEY="")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["create_agent", "scout"],
+        ["create_reviewer", "rosa", "--password", "correct horse battery"],
+        ["audit_verify"],
+        ["reindex", "--check"],
+        ["seed_demo"],
+    ],
+)
+def test_a_database_that_is_not_migrated_is_told_what_to_run(
+    tmp_path: Path, words: list[str]
+) -> None:
+    _refused(tmp_path, *words, said="manage.py migrate")
+
+
+def test_a_file_that_is_no_database_is_told_from_one(tmp_path: Path) -> None:
+    (tmp_path / "ampsite.sqlite3").write_bytes(b"no database at all" * 100)
+    _refused(tmp_path, "audit_verify", said="The database cannot be used")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["create_reviewer", "", "--password", "correct horse battery"],
+        ["create_agent", "scout", "--scopes", ""],
+        ["create_agent", "scout", "--name", "x" * 256],
+        ["create_agent", "scout", "--name", "\udcff"],
+    ],
+)
+def test_an_argument_that_cannot_be_is_a_sentence(tmp_path: Path, words: list[str]) -> None:
+    data = tmp_path / "data"
+    installed(data)
+    _refused(data, *words, said="")
+
+
+def _refused(data: Path, *words: str, said: str, **more: str) -> None:
+    done = manage(data, *words, **more)
+    assert done.returncode != 0
+    assert said in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
