@@ -69,8 +69,9 @@ def append(events: Sequence[Event]) -> None:
         sorted(events, key=lambda e: e.chain), lambda e: e.chain
     ):
         _lock(chain)
-        head = AuditEntry.objects.filter(chain=chain).order_by("-sequence").first()
-        sequence, previous = (head.sequence, head.hash) if head else (0, FIRST)
+        entries = AuditEntry.objects.filter(chain=chain).order_by("-sequence")
+        head = entries.values_list("sequence", "hash").first()  # not its payload
+        sequence, previous = head or (0, FIRST)
         for event in of_chain:
             sequence += 1
             row = _entry(event, sequence=sequence, previous=previous)
