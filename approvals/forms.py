@@ -92,6 +92,9 @@ class RejectForm(forms.Form):
     def clean_reason(self) -> str:
         return self.cleaned_data["reason"] or Decision.Reason.OTHER
 
+    def clean_comment(self) -> str:
+        return unix_lines(self.cleaned_data["comment"])
+
 
 class MemoryIdsField(forms.TypedMultipleChoiceField):
     """Any ids: one that is no target any more is for ``seen`` and the service to judge."""

@@ -71,10 +71,9 @@ class Card:
         now = self.now if self.proposal.is_pending else self.proposal.created_at
         return self._sentence(self.landed, now)
 
-    @property
-    def asked(self) -> str:
-        """The sentence of what was proposed, whatever was decided since."""
-        return self._sentence(self.change, self.now)
+    def as_decided(self, decision: Decision) -> str:
+        """The sentence of what was decided just now; the card may be from before it."""
+        return self._sentence(with_edits(self.change, decision.edits), self.now)
 
     def _sentence(self, change: Change, now: datetime) -> str:
         ids = set(change.target_ids)

@@ -19,7 +19,7 @@ from approvals.services.draft import digest_of, draft, ends_at, summary_of, text
 from memories import audit
 from memories.actors import Actor
 from memories.changes import Change, Expire, Forget, Merge, Remember, Revise, to_json
-from memories.errors import Impossible, MemoryNotFound, QueueFull, StaleVersion
+from memories.errors import Fault, Impossible, MemoryNotFound, QueueFull, StaleVersion
 from memories.ids import new_id
 from memories.models import Agent, ApiKey, Memory, User
 from memories.services import apply_change, lock_targets
@@ -91,7 +91,8 @@ class _Submission:
         targets = self._live(ids)
         for memory_id in ids:
             if memory_id not in targets:
-                raise MemoryNotFound(f"There is no live memory {memory_id}.")
+                message = f"There is no live memory {memory_id}."
+                raise MemoryNotFound(message, faults=[Fault("/memory_ids", message)])
         return targets
 
     def _live(self, ids: Iterable[UUID]) -> dict[UUID, Memory]:

@@ -108,7 +108,7 @@ def _stay(request: DeskRequest, proposal_id: UUID, said: str) -> HttpResponse:
 
 def _on_to_the_next(request: DeskRequest, card: Card, made: Decision) -> HttpResponse:
     """Open the next pending proposal of the filter and say what happened."""
-    said = f"{sentences.outcome(made)}: {card.asked}."
+    said = f"{sentences.outcome(made)}: {card.as_decided(made)}."
     form = FilterForm(request.GET, user=request.user)
     following = next_pending(request.user, form, card.proposal)
     if wants_partial(request) and following:

@@ -17,7 +17,8 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noq
     """
     if wants_partial(request):
         messages.warning(
-            request, "You signed in again meanwhile, so nothing was decided. Look again."
+            request,
+            "This page was older than your session, so nothing was decided. Look again.",
         )
         response: HttpResponse = HttpResponseClientRedirect(shown_page(request))
         response.status_code = 403

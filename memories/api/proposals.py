@@ -127,14 +127,11 @@ def _change(change: Change) -> dict[str, Any]:
 
 def _decision(decision: Decided) -> dict[str, Any]:
     """What the reviewer changed or added, and never who it was."""
-    changed = {
-        name: decision.edits[name] for name in ("content", "tags") if name in decision.edits
-    }
     return {
         "outcome": decision.outcome,
         "edited": bool(decision.edits),
         "at": instant(decision.at),
         "reason": decision.reason or None,
         "comment": decision.comment or None,
-        **changed,
+        **decision.edits,
     }

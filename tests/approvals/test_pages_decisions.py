@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from django.http import HttpResponse
 from django.test import Client
 
 from approvals.models import Decision, Proposal
@@ -251,3 +252,37 @@ def test_the_card_follows_the_index_and_offers_a_retry(desk: Client, agent: Agen
     assert entry.last_error == ""
     build.drain()
     assert "Agents recall it" in desk.get(address(proposal)).content.decode()
+
+
+def test_the_line_after_an_edit_says_what_was_decided(desk: Client, agent: Agent) -> None:
+    one, two = build.memory(agent, "one"), build.memory(agent, "two")
+    expire = build.expiring(agent, one, ttl_seconds=86_400)
+    response = press(desk, expire, "Edit and approve", expires_at="2030-05-06T07:08:09")
+    assert "6 May 2030" in _said(desk, response)
+
+    forget = build.forgetting(agent, one, two)
+    response = press(desk, forget, "Edit and approve", memory_ids=[str(one.pk)])
+    assert "Forget 1 semantic memory" in _said(desk, response)
+
+
+def test_an_agent_learns_what_an_edited_expiry_became(
+    desk: Client, agent: Agent, api: build.Api
+) -> None:
+    proposal = build.expiring(agent, build.memory(agent), ttl_seconds=86_400)
+    press(desk, proposal, "Edit and approve", expires_at="2030-05-06T07:08:09")
+
+    told = api.client.get(f"/api/v1/proposals/{proposal.pk}").json()
+
+    assert told["decision"]["expires_at"].startswith("2030-05-06T07:08:09")
+
+
+def test_a_comment_reaches_the_agent_with_plain_line_ends(
+    desk: Client, agent: Agent
+) -> None:
+    proposal = build.held(agent)
+    press(desk, proposal, "Reject", comment="one\r\ntwo")
+    assert decision(proposal).comment == "one\ntwo"
+
+
+def _said(desk: Client, response: HttpResponse) -> str:
+    return str(desk.get(response.headers["Location"]).content.decode())

@@ -331,3 +331,20 @@ def test_hostile_text_stays_text(open_page: OpenPage, rosa: User) -> None:
     assert (
         page.locator("article img, article a[href^=javascript], [hx-trigger]").count() == 0
     )
+
+
+def test_approve_says_that_it_leaves_out_what_was_typed(
+    open_page: OpenPage, rosa: User
+) -> None:
+    proposal = build.held(build.agent(), "Tea at four.")
+    page = open_page()
+    log_in(page)
+    open_card(page, proposal)
+    note = page.get_by_text("without what you typed")
+    expect(note).to_be_hidden()
+
+    page.locator("[name=content]").fill("Tea at five.")
+    expect(note).to_be_visible()
+
+    page.locator("[name=content]").fill("Tea at four.")
+    expect(note).to_be_hidden()

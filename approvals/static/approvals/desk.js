@@ -19,6 +19,18 @@
     sessionStorage.setItem(key, JSON.stringify(draft));
   });
 
+  // Approve takes the proposal as it stands: where something else was typed, say so there.
+  const mark = (form) => {
+    const note = form.closest("article")?.querySelector(".as-it-stands");
+    if (!note || !form.matches(".edit")) return;
+    note.hidden = [...form.elements].every((field) =>
+      field.type === "checkbox"
+        ? field.checked === field.defaultChecked
+        : !TYPED.includes(field.name) || field.value === field.defaultValue,
+    );
+  };
+  document.addEventListener("input", ({ target }) => target.form && mark(target.form));
+
   const restore = (root) => {
     for (const form of root.querySelectorAll("article form")) {
       const draft = JSON.parse(sessionStorage.getItem(draftKey(form)) || "{}");
@@ -26,6 +38,7 @@
         const field = form.elements.namedItem(name);
         if (field && field.value === field.defaultValue) field.value = value;
       }
+      mark(form);
     }
     // A proposal that is no longer pending has no use for a draft.
     for (const card of root.querySelectorAll("article:not([data-status='pending'])")) {

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser
+from getpass import getpass
 from typing import Any
 
 from django.contrib.auth.password_validation import validate_password
@@ -42,9 +43,7 @@ class Command(OperatorCommand):
     ) -> None:
         limited = None if agents is None else _names(agents)
         if password == STANDARD_INPUT:
-            if sys.stdin is None:
-                raise CommandError("There is no standard input to read the password from.")
-            password = sys.stdin.readline().rstrip("\r\n")
+            password = _typed()
         self._require_usable(username, password)
         try:
             services.create_person(
@@ -68,6 +67,15 @@ class Command(OperatorCommand):
         except ValidationError as error:
             # Whoever runs this command may decide so; they should only know it.
             self.stderr.write(f"Note: {' '.join(error.messages)}")
+
+
+def _typed() -> str:
+    """The password from standard input; a person at a terminal is asked, unseen."""
+    if sys.stdin is None:
+        raise CommandError("There is no standard input to read the password from.")
+    if sys.stdin.isatty():
+        return getpass("Password: ")
+    return sys.stdin.readline().rstrip("\r\n")
 
 
 def _names(text: str) -> list[str]:
