@@ -75,7 +75,7 @@ LANES = {
         lambda: [[*PYTEST, "-m", f"{ELSEWHERE} and not postgres"]],
     ),
     "postgres": Lane(
-        "tests on PostgreSQL, races included",
+        "tests of the database on PostgreSQL, races included",
         lambda: [[*PYTEST, "-m", ELSEWHERE]],
         ("postgresql",),
         ("DATABASE_URL", services.postgres),
