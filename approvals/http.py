@@ -101,7 +101,7 @@ def decision(
     ) -> Callable[[HttpRequest, UUID], HttpResponse]:
         guarded = csrf_protect(signed_in(view))
 
-        @csrf_exempt
+        @csrf_exempt  # only until the key is judged: `guarded` checks the token
         @wraps(view)
         def wrapper(request: HttpRequest, proposal_id: UUID) -> HttpResponse:
             if shown_keys(request):

@@ -205,10 +205,9 @@ class _Submission:
         return self.asked_fold if same_text else text_fold_of(change)
 
     def _apply(self, change: Change, targets: Mapping[UUID, Memory]) -> Outcome:
-        applied = apply_change(
-            change, targets=targets, event=self._event(change, "applied")
-        )
-        ids = (applied.made.pk,) if applied.made else change.target_ids
+        event = self._event(change, "applied")
+        made = apply_change(change, targets=targets, event=event)
+        ids = (made.pk,) if made else change.target_ids
         return Outcome(ids=ids, expires_at=getattr(change, "expires_at", None))
 
     def _refuse(self, change: Change, why: str) -> Outcome:

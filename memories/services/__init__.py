@@ -10,7 +10,7 @@ from memories.services.agents import (
     set_active,
     set_paused,
 )
-from memories.services.apply import Applied, apply_change, lock_targets
+from memories.services.apply import apply_change, lock_targets
 from memories.services.expiry import expire_due
 from memories.services.indexing import retry_indexing
 from memories.services.people import (
@@ -21,7 +21,6 @@ from memories.services.people import (
 )
 
 __all__ = [
-    "Applied",
     "apply_change",
     "authenticate",
     "change_password",

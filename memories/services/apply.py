@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
@@ -17,14 +17,6 @@ from memories.index import collection_name
 from memories.models import IndexEntry, Memory, MemoryRevision
 from memories.nudge import nudge_after_commit
 from memories.writing import writing
-
-
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """``made`` is the memory a remember or merge created; ``touched`` all that changed."""
-
-    made: Memory | None
-    touched: tuple[Memory, ...]
 
 
 def lock_targets(agent: UUID, ids: Iterable[UUID]) -> dict[UUID, Memory]:
@@ -43,8 +35,9 @@ def apply_change(
     event: audit.Event,
     memory_id: UUID | None = None,
     priority: IndexEntry.Priority = IndexEntry.Priority.SHORT_TERM,
-) -> Applied:
-    """Carry out a change that was let in, and leave the index work and ``event`` behind.
+) -> Memory | None:
+    """Carry out a change that was let in, and leave the index work and ``event`` behind;
+    return the memory that a remember or merge made.
 
     ``targets`` are the memories the change names, locked in this transaction by
     ``lock_targets``. ``memory_id`` is the reserved id of what is made. Raises
@@ -56,7 +49,7 @@ def apply_change(
         scribe = _Scribe(event=event, now=now)
         made = _carry_out(change, targets, scribe, memory_id or new_id())
         scribe.finish(priority)
-    return Applied(made, tuple(scribe.touched))
+    return made
 
 
 def _require_live(change: Change, targets: Mapping[UUID, Memory], now: datetime) -> None:
