@@ -187,6 +187,7 @@ WORKING_TTL_SECONDS = env.number("WORKING_TTL_SECONDS", default=3_600)
 PROPOSAL_TTL_DAYS = env.number("PROPOSAL_TTL_DAYS", default=30)  # 0: never lapses
 REJECTED_ECHO_DAYS = env.number("REJECTED_ECHO_DAYS", default=90)
 IDEMPOTENCY_HOURS = env.number("IDEMPOTENCY_HOURS", default=24)
+UNDO_SECONDS = env.number("UNDO_SECONDS", default=30)
 REQUIRE_SECOND_PERSON = env.switch("REQUIRE_SECOND_PERSON", default=False)
 
 WEB_THREADS = env.number("WEB_THREADS", default=8)

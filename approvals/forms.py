@@ -96,6 +96,15 @@ class RejectForm(forms.Form):
         return unix_lines(self.cleaned_data["comment"])
 
 
+class UndoForm(forms.Form):
+    """Names the decision: an old form must not undo a newer one of the same proposal."""
+
+    decision = forms.IntegerField(min_value=1, max_value=2**63 - 1)
+
+    def clean(self) -> dict[str, Any]:
+        return {"pk": self.cleaned_data.get("decision")}
+
+
 class MemoryIdsField(forms.TypedMultipleChoiceField):
     """Any ids: one that is no target any more is for ``seen`` and the service to judge."""
 

@@ -26,4 +26,5 @@ urlpatterns = [
     path("proposals/<uuid:proposal_id>/reject/", views.reject, name="reject"),
     path("proposals/<uuid:proposal_id>/rebase/", views.rebase, name="rebase"),
     path("proposals/<uuid:proposal_id>/retry/", views.retry, name="retry"),
+    path("proposals/<uuid:proposal_id>/undo/", views.undo, name="undo"),
 ]

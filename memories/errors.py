@@ -90,6 +90,14 @@ class AlreadyDecided(DomainError):
     title = "The proposal is no longer pending"
 
 
+class CannotUndo(DomainError):
+    """Too late, undone already, or something it touched changed since."""
+
+    code = "cannot_undo"
+    http_status = 409
+    title = "The decision can no longer be undone"
+
+
 class NotAllowed(DomainError):
     """This person or key may not do this; the message says why."""
 

@@ -35,6 +35,7 @@ from approvals.services.standing import (
     standings,
 )
 from approvals.services.submit import Outcome, submit
+from approvals.services.undo import refusal_to_undo, undo, undoable_until
 
 __all__ = [
     "OPERATIONS",
@@ -53,12 +54,15 @@ __all__ = [
     "refusal_to_approve",
     "refusal_to_decide",
     "refusal_to_retry",
+    "refusal_to_undo",
     "reject",
     "seen_digest",
     "standing",
     "standings",
     "submit",
     "touched_ids",
+    "undo",
+    "undoable_until",
     "unix_lines",
     "with_edits",
     "withdraw",

@@ -186,7 +186,10 @@ def _open(proposal_id: UUID, reviewer: User) -> _Case:
     if Proposal.objects.overtaken(now).filter(pk=proposal_id).exists():
         raise _Overtaken
     drafted = dict(proposal.targets.values_list("memory_id", "version"))
-    targets = lock_targets(proposal.agent_id, drafted)
+    # Also what an undone approval had made, which lives again: in the same order of ids.
+    reserved = {proposal.memory_id} if proposal.memory_id else set()
+    locked = lock_targets(proposal.agent_id, drafted.keys() | reserved)
+    targets = {pk: memory for pk, memory in locked.items() if pk in drafted}
     return _Case(proposal, targets, drafted, now)
 
 

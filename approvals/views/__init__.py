@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from approvals.views.decide import approve, rebase, reject, retry
+from approvals.views.decide import approve, rebase, reject, retry, undo
 from approvals.views.errors import csrf_failure
 from approvals.views.people import log_in, log_out, password
 from approvals.views.proposal import proposal, target
@@ -21,4 +21,5 @@ __all__ = [
     "reject",
     "retry",
     "target",
+    "undo",
 ]

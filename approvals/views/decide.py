@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from approvals import sentences, services
 from approvals.cards import Card
-from approvals.forms import ApproveForm, FilterForm, RejectForm
+from approvals.forms import ApproveForm, FilterForm, RejectForm, UndoForm
 from approvals.http import DeskRequest, decision, go_to, proposal_address, wants_partial
 from approvals.models import Decision
 from approvals.queues import next_pending
@@ -78,6 +78,21 @@ def retry(request: DeskRequest, proposal_id: UUID) -> HttpResponse:
     asked = retry_indexing(card.touched_ids)
     said = "Asked the index to try again." if asked else "Nothing has failed any more."
     return _stay(request, proposal_id, said)
+
+
+@decision("undo")
+def undo(request: DeskRequest, proposal_id: UUID) -> HttpResponse:
+    """Take the own decision back that the form names."""
+    card = find_card(request, proposal_id)
+    form = UndoForm(request.POST)
+    made = form.is_valid() and card.proposal.decisions.filter(**form.cleaned_data).first()
+    if not made:
+        raise Http404("There is no such decision.")
+    try:
+        services.undo(made.pk, reviewer=request.user)
+    except DomainError as error:
+        return _refused(request, proposal_id, error)
+    return _stay(request, proposal_id, f"Undone: {card.sentence}. It waits again.")
 
 
 def _refused(

@@ -11,6 +11,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from approvals.cards import Card, card_for
+from approvals.decisions import last_undoable
 from approvals.http import DeskRequest, render_either, signed_in
 from approvals.models import Decision
 from approvals.views.diff_view import diff_view, remember_diff_view
@@ -65,6 +66,7 @@ def render_card(
         "reasons": Decision.Reason.choices,
         "said": said,
         "view": diff_view(request),
+        "undoable": last_undoable(request.user),
     }
     response = render_either(
         request,

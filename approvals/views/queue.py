@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_safe
 
+from approvals.decisions import last_undoable
 from approvals.forms import FilterForm
 from approvals.http import DeskRequest, render_either, signed_in
 from approvals.queues import Queue, queue_for
@@ -23,7 +24,7 @@ def queue(request: DeskRequest) -> HttpResponse:
     page = queue_of(request)
     return render_either(
         request,
-        {"queue": page},
+        {"queue": page, "undoable": last_undoable(request.user)},
         page="approvals/queue.html",
         partial="approvals/_queue_list.html",
         status=200 if page.form.is_valid() else 400,

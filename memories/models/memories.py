@@ -88,9 +88,8 @@ class Memory(models.Model):
                 ),
             ),
             models.CheckConstraint(
-                name="memory_superseded_iff_retired",
-                condition=Q(state="retired", superseded_by__isnull=False)
-                | (~Q(state="retired") & Q(superseded_by=None)),
+                name="memory_superseded_only_if_retired",
+                condition=Q(state="retired") | Q(superseded_by=None),
             ),
             models.CheckConstraint(
                 name="memory_not_its_own_successor",

@@ -19,6 +19,7 @@ from memories.services.people import (
     login_blocked,
     note_login_failure,
 )
+from memories.services.reverse import reverse_change
 
 __all__ = [
     "apply_change",
@@ -32,6 +33,7 @@ __all__ = [
     "login_blocked",
     "note_login_failure",
     "retry_indexing",
+    "reverse_change",
     "revoke_key",
     "set_active",
     "set_paused",

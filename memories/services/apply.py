@@ -40,14 +40,16 @@ def apply_change(
     return the memory that a remember or merge made.
 
     ``targets`` are the memories the change names, locked in this transaction by
-    ``lock_targets``. ``memory_id`` is the reserved id of what is made. Raises
-    ``MemoryNotFound`` when a target is no longer live; then nothing is written.
+    ``lock_targets``, as is the reserved id of what is made, ``memory_id``: a memory that
+    an undo took back lives again under it. Raises ``MemoryNotFound`` when a target is no
+    longer live; then nothing is written.
     """
     with writing():
         now = timezone.now()
         _require_live(change, targets, now)
-        scribe = _Scribe(event=event, now=now)
-        made = _carry_out(change, targets, scribe, memory_id or new_id())
+        scribe = Scribe(event=event, now=now)
+        earlier = Memory.objects.filter(pk=memory_id).first() if memory_id else None
+        made = _carry_out(change, targets, scribe, memory_id or new_id(), earlier)
         scribe.finish(priority)
     return made
 
@@ -60,23 +62,29 @@ def _require_live(change: Change, targets: Mapping[UUID, Memory], now: datetime)
 
 
 def _carry_out(
-    change: Change, targets: Mapping[UUID, Memory], scribe: _Scribe, new: UUID
+    change: Change,
+    targets: Mapping[UUID, Memory],
+    scribe: Scribe,
+    new: UUID,
+    earlier: Memory | None,
 ) -> Memory | None:
     named = [targets[target_id] for target_id in sorted(set(change.target_ids))]
     match change:
         case Remember():
-            made = scribe.create(_remembered(change, new, scribe.now), "remembered")
+            made = _remembered(change, new, scribe.now)
+            scribe.make(made, "remembered", earlier)
             scribe.retire(named, made)
             return made
         case Merge():
-            made = scribe.create(_merged(change, new, scribe.now), "merged")
+            made = _merged(change, new, scribe.now)
+            scribe.make(made, "merged", earlier)
             scribe.retire(named, made)
             return made
         case Revise():
             (memory,) = named
             memory.content, memory.tags = change.content, list(change.tags)
             memory.metadata, memory.expires_at = dict(change.metadata), change.expires_at
-            memory.source = _source(change.metadata)
+            memory.source = source_of(change.metadata)
             scribe.save(memory, "revised")
         case Forget():
             for memory in named:
@@ -92,7 +100,7 @@ def _carry_out(
     return None
 
 
-class _Scribe:
+class Scribe:
     """Writes memories and their revisions, and remembers what the index must learn."""
 
     def __init__(self, *, event: audit.Event, now: datetime) -> None:
@@ -100,10 +108,13 @@ class _Scribe:
         self.touched: list[Memory] = []
         self._revisions: list[MemoryRevision] = []
 
-    def create(self, memory: Memory, action: str) -> Memory:
-        memory.save(force_insert=True)
-        self._note(memory, action)
-        return memory
+    def make(self, memory: Memory, action: str, earlier: Memory | None) -> None:
+        if earlier is None:
+            memory.save(force_insert=True)
+            self._note(memory, action)
+        else:
+            memory.version, memory.created_at = earlier.version, earlier.created_at
+            self.save(memory, action)
 
     def retire(self, memories: Iterable[Memory], successor: Memory) -> None:
         for memory in memories:
@@ -159,7 +170,7 @@ def _remembered(change: Remember, new: UUID, now: datetime) -> Memory:
         content=change.content,
         tags=list(change.tags),
         metadata=dict(change.metadata),
-        source=_source(change.metadata),
+        source=source_of(change.metadata),
         user_id=change.user_id,
         expires_at=change.expires_at,
         created_at=now,
@@ -179,13 +190,14 @@ def _merged(change: Merge, new: UUID, now: datetime) -> Memory:
         content=change.content,
         tags=list(change.tags),
         metadata=metadata,
-        source=_source(metadata),
+        source=source_of(metadata),
         expires_at=change.expires_at,
         created_at=now,
         updated_at=now,
     )
 
 
-def _source(metadata: Mapping[str, object]) -> str:
+def source_of(metadata: Mapping[str, object]) -> str:
+    """The source that the agent claims, where it is one of those that are known, or ""."""
     source = metadata.get("source")
     return source if isinstance(source, str) and source in SOURCES else ""
