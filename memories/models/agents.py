@@ -69,6 +69,7 @@ class ApiKey(models.Model):
     digest = models.CharField(max_length=64)
     scopes = models.JSONField(default=list)
     name = models.CharField(max_length=255, blank=True)
+    is_demo = models.BooleanField(default=False, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)

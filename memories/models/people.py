@@ -25,6 +25,11 @@ class User(AbstractUser):
         related_name="people",
         help_text="None listed is none.",
     )
+    has_first_password = models.BooleanField(
+        default=False,
+        editable=False,
+        help_text="The password was made by the first run and not changed since.",
+    )
 
     class Meta(AbstractUser.Meta):
         constraints = [
@@ -38,6 +43,12 @@ class User(AbstractUser):
                 condition=Q(role__in=["viewer", "reviewer", "admin"]),
             ),
         ]
+
+    def set_password(self, raw_password: str | None) -> None:
+        """Whoever sets one, the first run's is gone with the row's next full save. A login
+        that only hashes the same one anew saves nothing but the hash."""
+        super().set_password(raw_password)
+        self.has_first_password = False
 
     @property
     def decides(self) -> bool:

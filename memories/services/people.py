@@ -23,9 +23,11 @@ def create_person(
     password: str,
     role: str,
     agents: Sequence[str] | None = None,
+    has_first_password: bool = False,
     actor: Actor,
 ) -> User:
     """A person with a role; ``agents`` None means all of them, else the listed agent ids.
+    ``has_first_password``: the first run made the password and writes it down.
 
     Raises ``Impossible`` when the name is taken or an agent is unknown. The password is
     taken as given: who judges it is the edge that asked for it.
@@ -42,6 +44,7 @@ def create_person(
         is_superuser=is_admin,
     )
     user.set_password(password)  # takes long on purpose, so before the lock
+    user.has_first_password = has_first_password
     try:
         with writing():
             user.save(force_insert=True)
@@ -59,7 +62,7 @@ def change_password(user: User, password: str, *, actor: Actor) -> None:
     """Sets an already judged password; other sessions of the user end by it."""
     user.set_password(password)
     with writing():
-        user.save(update_fields=["password"])
+        user.save(update_fields=["password", "has_first_password"])
         audit.append([_event("user.password_changed", user, actor, {})])
 
 
