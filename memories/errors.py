@@ -98,6 +98,14 @@ class CannotUndo(DomainError):
     title = "The decision can no longer be undone"
 
 
+class KeyAlreadyMade(DomainError):
+    """The same form was sent again; its key was shown then, and never is again."""
+
+    code = "key_already_made"
+    http_status = 409
+    title = "The key was made already"
+
+
 class NotAllowed(DomainError):
     """This person or key may not do this; the message says why."""
 

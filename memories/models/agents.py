@@ -79,3 +79,9 @@ class ApiKey(models.Model):
 
     def __str__(self) -> str:
         return self.prefix
+
+    def state_at(self, now: datetime) -> str:
+        """``revoked``, ``expired``, or ``on``: what ``usable`` asks of the key itself."""
+        if self.revoked_at is not None:
+            return "revoked"
+        return "expired" if self.expires_at and self.expires_at <= now else "on"

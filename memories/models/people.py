@@ -55,6 +55,11 @@ class User(AbstractUser):
         """Whether the role may decide at all; limits to agents come on top."""
         return self.is_active and self.role in {self.Role.REVIEWER, self.Role.ADMIN}
 
+    @property
+    def manages(self) -> bool:
+        """Whether the role may change agents and keys; limits to agents come on top."""
+        return self.is_active and self.role == self.Role.ADMIN
+
 
 class LoginFailure(models.Model):
     """One failed sign-in, kept for as long as it counts towards the limits."""

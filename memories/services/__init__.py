@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from memories.services.agents import (
-    authenticate,
     create_agent,
-    create_key,
-    revoke_key,
+    edit_agent,
+    refusal_to_make_agents,
+    refusal_to_manage,
     set_active,
     set_paused,
 )
 from memories.services.apply import apply_change, lock_targets
 from memories.services.expiry import expire_due
 from memories.services.indexing import retry_indexing
+from memories.services.keys import (
+    authenticate,
+    create_key,
+    introduce_agent,
+    revoke_key,
+)
 from memories.services.people import (
     change_password,
     create_person,
@@ -28,10 +34,14 @@ __all__ = [
     "create_agent",
     "create_key",
     "create_person",
+    "edit_agent",
     "expire_due",
+    "introduce_agent",
     "lock_targets",
     "login_blocked",
     "note_login_failure",
+    "refusal_to_make_agents",
+    "refusal_to_manage",
     "retry_indexing",
     "reverse_change",
     "revoke_key",

@@ -1,27 +1,42 @@
-"""Agents and their keys: made, shown once, revoked."""
+"""Agents: made, named, paused, switched off; and who may do so."""
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
-from hashlib import sha256
-from hmac import compare_digest
+from collections.abc import Mapping
 from re import fullmatch
 
-from django.db import DatabaseError, IntegrityError
-from django.utils import timezone
+from django.db import IntegrityError
 
 from memories import audit
 from memories.actors import Actor
-from memories.errors import Impossible
-from memories.models import Agent, ApiKey, User
+from memories.errors import Impossible, NotAllowed
+from memories.models import Agent, User
 from memories.models.agents import AGENT_ID_PATTERN
 from memories.writing import writing
 
-KEY_LENGTH = 13 + 1 + 43  # prefix, separator, 32 random bytes in base64url
 MAX_NAME = 255  # characters
-USED_EVERY = timedelta(minutes=1)
+
+
+def refusal_to_manage(user: User) -> NotAllowed | None:
+    """Why this person changes no agent and makes no key, or None. Which agents somebody
+    may see at all comes on top."""
+    if user.manages:
+        return None
+    return NotAllowed(
+        "Only admins manage agents and their keys; your role does not.",
+        code="role_cannot_manage",
+    )
+
+
+def refusal_to_make_agents(user: User) -> NotAllowed | None:
+    """Why this person makes no new agent, or None."""
+    if user.manages and not user.all_agents:
+        return NotAllowed(
+            "You manage the agents that are listed for you; an admin of all agents makes "
+            "new ones.",
+            code="limited_to_agents",
+        )
+    return refusal_to_manage(user)
 
 
 def create_agent(
@@ -34,18 +49,12 @@ def create_agent(
             "or digit.",
             pointer="/agent_id",
         )
-    if len(name) > MAX_NAME:
-        raise Impossible(
-            f"The name has {len(name):,} characters; {MAX_NAME} are the most.",
-            pointer="/name",
-        )
+    check_name(name)
     try:
         with writing():
             agent = Agent.objects.create(agent_id=agent_id, name=name, owner=owner)
             details = {"agent_id": agent_id, "name": name, "owner": owner and owner.pk}
-            audit.append(
-                [_event("agent.created", agent, actor, f"agent:{agent.pk}", details)]
-            )
+            audit.append([event_about(agent, "agent.created", actor, details)])
     except IntegrityError:
         raise Impossible(
             f"The agent {agent_id} exists already.", pointer="/agent_id"
@@ -53,45 +62,26 @@ def create_agent(
     return agent
 
 
-def create_key(
-    agent: Agent,
-    *,
-    actor: Actor,
-    scopes: Sequence[str] = ApiKey.SCOPES,
-    name: str = "",
-    expires_at: datetime | None = None,
-) -> tuple[ApiKey, str]:
-    """The key's row and its secret text, which is shown once and kept nowhere."""
-    unknown = sorted(set(scopes) - set(ApiKey.SCOPES))
-    if unknown:
-        known = ", ".join(ApiKey.SCOPES)
-        raise Impossible(
-            f"There is no scope {unknown[0]!r}; the scopes are {known}.", pointer="/scopes"
-        )
-    prefix = f"amps_{secrets.token_hex(4)}"
-    text = f"{prefix}_{secrets.token_urlsafe(32)}"
-    with writing():
-        key = ApiKey.objects.create(
-            agent=agent,
-            prefix=prefix,
-            digest=_digest(text),
-            scopes=[scope for scope in ApiKey.SCOPES if scope in scopes],
-            name=name,
-            expires_at=expires_at,
-        )
-        details = {"prefix": prefix, "scopes": key.scopes, "expires_at": expires_at}
-        audit.append([_event("key.created", agent, actor, f"key:{prefix}", details)])
-    return key, text
+def edit_agent(agent: Agent, *, name: str, owner: User | None, actor: Actor) -> None:
+    """Give the agent this name and this owner; an audit entry for each that changes.
 
-
-def revoke_key(key: ApiKey, *, actor: Actor) -> None:
-    """Takes effect with the next request; revoking twice changes nothing."""
+    Raises ``Impossible`` for a name that is too long.
+    """
+    check_name(name)
     with writing():
-        locked = ApiKey.objects.select_for_update(of=("self",)).get(pk=key.pk)
-        if locked.revoked_at is None:
-            locked.revoked_at = timezone.now()
-            locked.save(update_fields=["revoked_at"])
-            audit.append([_event("key.revoked", key.agent, actor, f"key:{key.prefix}", {})])
+        locked = Agent.objects.select_for_update(of=("self",)).get(pk=agent.pk)
+        events = []
+        if locked.name != name:
+            renamed = {"from": locked.name, "to": name}
+            events.append(event_about(agent, "agent.renamed", actor, renamed))
+        if locked.owner_id != (owner and owner.pk):
+            moved = {"from": locked.owner_id, "to": owner and owner.pk}
+            events.append(event_about(agent, "agent.owner_changed", actor, moved))
+        if events:
+            locked.name, locked.owner = name, owner
+            locked.save(update_fields=["name", "owner"])
+            audit.append(events)
+    agent.name, agent.owner = name, owner
 
 
 def set_paused(agent: Agent, paused: bool, *, actor: Actor) -> None:
@@ -107,29 +97,12 @@ def set_active(agent: Agent, active: bool, *, actor: Actor) -> None:
     _switch(agent, "is_active", active, action, actor)
 
 
-def authenticate(text: str) -> ApiKey | None:
-    """The usable key with this secret text, with its agent, or None.
-
-    Notes the use at most once a minute; a failure to note it fails no request.
-    """
-    if len(text) != KEY_LENGTH or not text.startswith("amps_") or not text.isascii():
-        return None
-    now = timezone.now()
-    usable = ApiKey.objects.usable(now).select_related("agent")
-    key = usable.filter(prefix=text[:13]).first()
-    if key is None or not compare_digest(key.digest, _digest(text)):
-        return None
-    if key.last_used_at is None or now - key.last_used_at > USED_EVERY:
-        _note_use(key, now)
-    return key
-
-
-def _note_use(key: ApiKey, now: datetime) -> None:
-    try:
-        with writing():
-            ApiKey.objects.filter(pk=key.pk).update(last_used_at=now)
-    except DatabaseError:
-        return  # the request matters more than its time stamp
+def check_name(name: str) -> None:
+    if len(name) > MAX_NAME:
+        raise Impossible(
+            f"The name has {len(name):,} characters; {MAX_NAME} are the most.",
+            pointer="/name",
+        )
 
 
 def _switch(agent: Agent, field: str, value: bool, action: str, actor: Actor) -> None:
@@ -138,17 +111,23 @@ def _switch(agent: Agent, field: str, value: bool, action: str, actor: Actor) ->
             **{field: value}
         )
         if changed:
-            audit.append([_event(action, agent, actor, f"agent:{agent.pk}", {})])
+            audit.append([event_about(agent, action, actor, {})])
     setattr(agent, field, value)
 
 
-def _event(
-    action: str, agent: Agent, actor: Actor, about: str, payload: Mapping[str, object]
+def event_about(
+    agent: Agent,
+    action: str,
+    actor: Actor,
+    payload: Mapping[str, object],
+    *,
+    key_prefix: str = "",
 ) -> audit.Event:
+    """An event of the agent's chain, about the agent itself or one of its keys."""
     return audit.Event(
-        action=action, actor=actor, agent=agent.pk, objects=(about,), payload=payload
+        action=action,
+        actor=actor,
+        agent=agent.pk,
+        objects=(f"key:{key_prefix}" if key_prefix else f"agent:{agent.pk}",),
+        payload=payload,
     )
-
-
-def _digest(text: str) -> str:
-    return sha256(text.encode()).hexdigest()

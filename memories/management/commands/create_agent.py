@@ -10,7 +10,6 @@ from memories.actors import SYSTEM
 from memories.errors import DomainError
 from memories.management.operator import OperatorCommand
 from memories.models import ApiKey, User
-from memories.writing import writing
 
 
 class Command(OperatorCommand):
@@ -35,15 +34,13 @@ class Command(OperatorCommand):
         if not wanted:
             raise CommandError("--scopes names none; the key would open nothing.")
         try:
-            with writing():
-                agent = services.create_agent(
-                    agent_id, name=name, owner=_person(owner), actor=SYSTEM
-                )
-                key = services.create_key(agent, scopes=wanted, actor=SYSTEM)[1]
+            made = services.introduce_agent(
+                agent_id, name=name, owner=_person(owner), scopes=wanted, actor=SYSTEM
+            )
         except DomainError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"The agent {agent_id} is made. Its key is shown only once:")
-        self.stdout.write(key)
+        self.stdout.write(made[-1])
 
 
 def _person(username: str | None) -> User | None:
