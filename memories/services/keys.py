@@ -50,6 +50,7 @@ def create_key(
     name: str = "",
     expires_at: datetime | None = None,
     key_id: UUID | None = None,
+    is_demo: bool = False,
 ) -> tuple[ApiKey, str]:
     """The key's row and its secret text, which is shown once and kept nowhere.
 
@@ -77,6 +78,7 @@ def create_key(
                 scopes=[scope for scope in ApiKey.SCOPES if scope in scopes],
                 name=name,
                 expires_at=expires_at,
+                is_demo=is_demo,
             )
             details = {
                 "prefix": prefix,
