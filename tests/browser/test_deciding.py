@@ -189,7 +189,7 @@ def test_a_double_click_has_one_effect(
     open_card(page, proposal)
     page.get_by_role("button", name=button, exact=True).dblclick()
     # The second post of a plain form comes too late, and its answer says so.
-    expect(page.locator("#status:not(:empty), [role=alert]").first).to_be_visible()
+    expect(page.locator("#status p:not(:empty), [role=alert]").first).to_be_visible()
     page.wait_for_load_state("networkidle")
     assert Decision.objects.filter(proposal=proposal).count() == 1
     assert Decision.objects.count() == 1

@@ -62,14 +62,22 @@
   const say = (text) => {
     const status = document.getElementById("status");
     status.dataset.kind = "trouble";
-    status.textContent = text;
+    status.querySelector("p").textContent = text;
+  };
+
+  // An Undo that would only be refused any more is put away.
+  const putAway = (root) => {
+    for (const form of root.querySelectorAll(".undo[data-until]")) {
+      const left = new Date(form.dataset.until) - Date.now();
+      setTimeout(() => (form.hidden = true), Math.max(0, left));
+    }
   };
 
   // The second click of a double click would decide the card that came meanwhile.
   document.addEventListener(
     "click",
     (event) => {
-      if (event.detail > 1 && event.target.closest?.("article button")) event.preventDefault();
+      if (event.detail > 1 && event.target.closest?.("article button, .undo button")) event.preventDefault();
     },
     true,
   );
@@ -103,9 +111,11 @@
   document.addEventListener("htmx:afterSettle", () => {
     restore(document);
     local(document);
+    putAway(document);
   });
   document.addEventListener("DOMContentLoaded", () => {
     restore(document);
     local(document);
+    putAway(document);
   });
 })();
