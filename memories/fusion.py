@@ -38,14 +38,15 @@ def fuse(
     for leg in legs:
         if leg.name == DENSE:
             known.update(leg.hits)
-        for rank, (memory_id, _) in enumerate(_ranked(leg.hits)):
+        for rank, (memory_id, _) in enumerate(ranked(leg.hits)):
             sums[memory_id] += 1 / (K + rank)
     greatest = len(legs) / K
     fused = [Fused(id, total / greatest, known.get(id)) for id, total in sums.items()]
     return sorted(fused, key=_best_first)
 
 
-def _ranked(hits: Sequence[tuple[UUID, float]]) -> list[tuple[UUID, float]]:
+def ranked(hits: Sequence[tuple[UUID, float]]) -> list[tuple[UUID, float]]:
+    """The hits of one leg in the order that counts: equal ones by age, the newest first."""
     return sorted(hits, key=lambda hit: (-round(hit[1], DIGITS), -hit[0].int))
 
 

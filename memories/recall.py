@@ -15,7 +15,7 @@ from django.utils import timezone
 from memories.embedding import Embedder, EmbeddingFailed, Vector, get_embedder
 from memories.errors import RecallUnavailable
 from memories.fusion import Fused, fuse
-from memories.index import IndexUnavailable, MemoryIndex, Query, get_index
+from memories.index import IndexUnavailable, Leg, MemoryIndex, Query, get_index
 from memories.models import Memory
 
 logger = logging.getLogger(__name__)
@@ -62,12 +62,13 @@ class Timing:
 @dataclass(frozen=True, slots=True)
 class Answer:
     """``hits`` best first; ``degraded`` names the legs that could not answer; ``dropped``
-    counts the hits below ``min_relevance``."""
+    counts the hits below ``min_relevance``; ``legs`` are what the index gave, for people."""
 
     hits: tuple[Hit, ...]
     degraded: tuple[str, ...] = ()
     dropped: int = 0
     timing: Timing = Timing()
+    legs: tuple[Leg, ...] = ()
 
 
 def recall(question: Question) -> Answer:
@@ -107,6 +108,7 @@ class _Search:
         self.limit = min(question.top_k, MAX_HITS)
         self.now = timezone.now()
         self.embedding = self.index = self.database = 0.0
+        self.legs: tuple[Leg, ...] = ()
         self.embedder: Embedder | None = None
         self.vector: Vector | None = None
 
@@ -121,7 +123,7 @@ class _Search:
             raise RecallUnavailable("The index cannot answer right now.") from error
         degraded = ("dense",) if self.vector is None else ()
         timing = Timing(self.embedding, self.index, self.database)
-        return Answer(tuple(hits), degraded, dropped, timing)
+        return Answer(tuple(hits), degraded, dropped, timing, self.legs)
 
     def _embed(self) -> None:
         begin = time.perf_counter()
@@ -145,7 +147,7 @@ class _Search:
         """The fused legs, and whether neither holds anything beyond them."""
         question = self.question
         begin = time.perf_counter()
-        legs = index.search(
+        self.legs = index.search(
             Query(
                 agent_id=str(question.agent),
                 memory_types=question.memory_types,
@@ -158,7 +160,7 @@ class _Search:
             )
         )
         self.index += time.perf_counter() - begin
-        return fuse(legs), all(len(leg.hits) < depth for leg in legs)
+        return fuse(self.legs), all(len(leg.hits) < depth for leg in self.legs)
 
     def _live(self, fused: Sequence[Fused]) -> list[tuple[Fused, Memory]]:
         """The first that are still true, in order, as many as are asked for.
