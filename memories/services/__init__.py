@@ -22,8 +22,11 @@ from memories.services.keys import (
 from memories.services.people import (
     change_password,
     create_person,
+    edit_person,
     login_blocked,
     note_login_failure,
+    refusal_to_edit,
+    refusal_to_manage_people,
 )
 from memories.services.reverse import reverse_change
 
@@ -35,13 +38,16 @@ __all__ = [
     "create_key",
     "create_person",
     "edit_agent",
+    "edit_person",
     "expire_due",
     "introduce_agent",
     "lock_targets",
     "login_blocked",
     "note_login_failure",
+    "refusal_to_edit",
     "refusal_to_make_agents",
     "refusal_to_manage",
+    "refusal_to_manage_people",
     "retry_indexing",
     "reverse_change",
     "revoke_key",
