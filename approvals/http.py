@@ -75,9 +75,7 @@ def signed_in(view: View[P]) -> AnyView[P]:
     @wraps(view)
     def wrapper(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         if not request.user.is_authenticated:
-            about = next(
-                (a for a in (*args, *kwargs.values()) if isinstance(a, UUID)), None
-            )
+            about = next((a for a in args if isinstance(a, UUID)), None)  # by ``decision``
             back = urlencode({"next": _way_back(request, about)})
             return go_to(request, f"{resolve_url(settings.LOGIN_URL)}?{back}")
         return view(cast(DeskRequest, request), *args, **kwargs)
@@ -148,7 +146,7 @@ def _way_back(request: HttpRequest, proposal_id: UUID | None) -> str:
         return proposal_address(proposal_id, request)
     if wants_partial(request):
         return shown_page(request)
-    return "/"
+    return request.path  # any other form is posted to the address that shows it
 
 
 def _refuse_key(request: HttpRequest, proposal_id: UUID, attempt: str) -> HttpResponse:

@@ -27,4 +27,15 @@ urlpatterns = [
     path("proposals/<uuid:proposal_id>/rebase/", views.rebase, name="rebase"),
     path("proposals/<uuid:proposal_id>/retry/", views.retry, name="retry"),
     path("proposals/<uuid:proposal_id>/undo/", views.undo, name="undo"),
+    path("agents/", views.agents, name="agents"),
+    path("agents/new/", views.new_agent, name="new_agent"),
+    path("agents/<uuid:pk>/", views.agent, name="agent"),
+    path("agents/<uuid:pk>/edit/", views.edit_agent, name="edit_agent"),
+    path("agents/<uuid:pk>/pause/", views.pause_agent, name="pause_agent"),
+    path("agents/<uuid:pk>/switch/", views.switch_agent, name="switch_agent"),
+    path("agents/<uuid:pk>/keys/", views.create_key, name="create_key"),
+    path(
+        "agents/<uuid:pk>/keys/<uuid:key_pk>/revoke/", views.revoke_key, name="revoke_key"
+    ),
+    path("work/", views.work, name="work"),
 ]

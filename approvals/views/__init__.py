@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+from approvals.views.agents import agent, agents, edit_agent, pause_agent, switch_agent
 from approvals.views.decide import approve, rebase, reject, retry, undo
 from approvals.views.errors import csrf_failure
+from approvals.views.keys import create_key, new_agent, revoke_key
 from approvals.views.people import log_in, log_out, password
 from approvals.views.proposal import proposal, target
 from approvals.views.queue import home, queue
+from approvals.views.work import work
 
 __all__ = [
+    "agent",
+    "agents",
     "approve",
+    "create_key",
     "csrf_failure",
+    "edit_agent",
     "home",
     "log_in",
     "log_out",
+    "new_agent",
     "password",
+    "pause_agent",
     "proposal",
     "queue",
     "rebase",
     "reject",
     "retry",
+    "revoke_key",
+    "switch_agent",
     "target",
     "undo",
+    "work",
 ]

@@ -50,6 +50,13 @@ class Agent(models.Model):
     def __str__(self) -> str:
         return self.name or self.agent_id
 
+    @property
+    def state(self) -> str:
+        """``off`` (switched off), ``paused`` or ``on``."""
+        if not self.is_active:
+            return "off"
+        return "paused" if self.is_paused else "on"
+
 
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
     def usable(self, now: datetime) -> Self:
