@@ -6,6 +6,8 @@ import re
 import unicodedata
 from typing import Literal
 
+from memories.irregular import regular
+
 # Scripts written without spaces between words (and Hangul, whose words carry endings).
 _UNSPACED = re.compile(
     "[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af\u0e00-\u0eff"
@@ -46,12 +48,13 @@ def expand(text: str) -> str:
     """The text with what a word tokenizer misses written out beside it.
 
     Identifiers appear a second time as one word (``RULE-A002 RULE_A002``); runs of a
-    script without spaces become overlapping pairs (``認証シ`` gives ``認証 証シ``). What lies
-    beyond ``MOST_EXPANDED`` characters, as sent or as NFKC writes them out, is left off.
+    script without spaces become overlapping pairs (``認証シ`` gives ``認証 証シ``); irregular
+    English forms become regular (``went`` gives ``go``). What lies beyond ``MOST_EXPANDED``
+    characters, as sent or as NFKC writes them out, is left off.
     """
     plain = normalize(text[:MOST_EXPANDED])[:MOST_EXPANDED]
     text = _IDENTIFIER.sub(lambda found: f"{found[0]} {_JOINT.sub('_', found[0])}", plain)
-    return _UNSPACED.sub(lambda run: f" {_pairs(run[0])} ", text)
+    return _UNSPACED.sub(lambda run: f" {_pairs(run[0])} ", regular(text))
 
 
 def _pairs(run: str) -> str:

@@ -81,6 +81,25 @@ def test_a_word_is_found_in_every_script(index: MemoryIndex) -> None:
             assert [texts[n] for n in numbers(leg)][:1] == [text], word
 
 
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("Lena went to the dentist", "where does Lena go"),
+        ("where does Lena go", "Lena went to the dentist"),
+        ("The children bought skis", "buying for a child"),
+        ("He has written two letters", "what did he write"),
+    ],
+)
+def test_an_irregular_form_and_its_base_find_each_other(
+    index: MemoryIndex, text: str, asked: str
+) -> None:
+    index.put([point(1, "something else entirely"), point(2, text)])
+
+    (leg,) = index.search(words_only(asked))
+
+    assert numbers(leg) == [2]
+
+
 WEIRD = [
     "what's up?",
     "time: 5pm",

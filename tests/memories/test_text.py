@@ -30,6 +30,9 @@ LIMIT = 65_536  # characters of content that an agent may send
         ("JWT認証を", "JWT 認証 証を "),
         ("이메일", " 이메 메일 "),
         ("ＡＢＣ－１", "ABC-1 ABC_1"),
+        ("Children went home", "child go home"),
+        ("left_over lefty", "left_over lefty"),
+        ("jobs/left.py", "jobs/leave.py jobs_left_py"),
     ],
 )
 def test_what_a_tokenizer_misses_is_written_out(text: str, expected: str) -> None:
