@@ -1,29 +1,41 @@
-"""The first run: an admin, a demo agent with a key, a filled queue, and a note of it all."""
+"""The first run: an admin, a demo with its key and a filled queue, and a note of it all."""
 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import secrets
 from pathlib import Path
+from uuid import UUID
 
 from django.conf import settings
 from django.urls import reverse
+from django.utils import timezone
 
 from approvals import demo
 from approvals.models import Proposal
 from memories.actors import SYSTEM
-from memories.models import User
+from memories.errors import DomainError
+from memories.models import ApiKey, User
 from memories.services import create_person
 from memories.writing import writing
 
+logger = logging.getLogger(__name__)
+
 ADMIN = "admin"
 CREDENTIAL = r"^ +password: (\S+)$"
+KEY = r"^ +API key of the agent \S+: (\S+)$"
+PROPOSAL = r"/proposals/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/"
 
 
 def note_path() -> Path:
     return Path(settings.DATA_DIR) / "first-login.txt"
+
+
+def is_due() -> bool:
+    return not User.objects.exists()
 
 
 def prepare(base_url: str) -> None:
@@ -33,53 +45,134 @@ def prepare(base_url: str) -> None:
     run starts from nothing or finds everything.
     """
     with writing():
-        if User.objects.exists():
+        if not is_due():
             return
         password = secrets.token_urlsafe(12)
-        admin = create_person(ADMIN, password=password, role="admin", actor=SYSTEM)
-        agent, key, text = demo.demo_agent(key_name="first run")
-        if demo.is_seeded(agent):
-            proposal = Proposal.objects.pending().filter(agent=agent).oldest_first().first()
-        else:
-            proposal = demo.seed(key, reviewer=admin)
-        _write(_note(base_url, password, text, proposal))
+        admin = create_person(
+            ADMIN, password=password, role="admin", has_first_password=True, actor=SYSTEM
+        )
+        seeded = _seeded(admin)
+        lines = _login(base_url, password)
+        if seeded:
+            lines += [*_key(seeded.key), *_first_steps(base_url, seeded.proposal.pk)]
+            lines += [
+                "From then on the agent recalls it:",
+                "",
+                *_curl(base_url, seeded.key),
+            ]
+        _write(_text(lines))
 
 
 def told(base_url: str) -> str:
-    """What to print: the note, with the address of this run, and without a password that
-    was changed since. "" where there is no note."""
+    """What to print on a later run: what of the note is still true, with the address of
+    this run, and what to do next. "" where there is no note, or not of this database."""
     try:
         note = note_path().read_text()
     except FileNotFoundError:
         return ""
-    note = re.sub(r"https?://[^/\s]+", base_url, note)
-    password = re.search(CREDENTIAL, note, re.MULTILINE)
-    admin = User.objects.filter(username=ADMIN).first()
-    if password and not (admin and admin.check_password(password[1])):
-        note = note.replace(password[0], "    password: the one it was changed to")
-    return note
+    password, key = _found(CREDENTIAL, note), _found(KEY, note)
+    admin = User.objects.filter(username=ADMIN, is_active=True).first()
+    # Not ``authenticate``, which would note a use.
+    opens = ApiKey.objects.usable(timezone.now()).filter(prefix=key[:13]).exists()
+    if admin is None and not opens:
+        return ""
+    lines = [f"Ampsite is ready: {base_url}/", ""]
+    if admin:
+        kept = admin.check_password(password)
+        lines = _login(base_url, password if kept else "the one it was changed to")
+    if opens:
+        lines += _key(key)
+    first = _first_proposal(note)
+    if first and first.is_pending:
+        lines += _first_steps(base_url, first.pk)
+        asked = "From then on the agent recalls it:"
+    else:
+        lines += _next_steps(base_url)
+        asked = "Ask what the agent knows:"
+    if opens:
+        lines += [asked, "", *_curl(base_url, key)]
+    return _text(lines)
 
 
-def _note(base_url: str, password: str, key: str, proposal: Proposal | None) -> str:
-    lines = [
+def still_open() -> list[str]:
+    """What a first run or a demo left that still opens something, one sentence each, with
+    what ends it."""
+    sentences = []
+    for user in User.objects.filter(has_first_password=True, is_active=True):
+        name = user.get_username()
+        sentences.append(
+            f"The password of {name} is still the one of the first run: change it at "
+            f"{reverse('approvals:password')} or with manage.py changepassword {name}."
+        )
+    keys = ApiKey.objects.usable(timezone.now()).filter(is_demo=True)
+    agents = sorted(set(keys.values_list("agent__agent_id", flat=True)))
+    if agents:
+        sentences.append(
+            f"Keys of the demo still open the API ({', '.join(agents)}): revoke them on the "
+            "Agents page, or run manage.py seed_demo --end."
+        )
+    return sentences
+
+
+def against_others(*, first_run: bool) -> list[str]:
+    """Why others may not reach this database yet: ``still_open``, or that ``first_run``
+    would only now print accounts and write them to a file."""
+    sentences = still_open()
+    if first_run and is_due():
+        sentences.append(
+            "Nobody can log in yet. Start on 127.0.0.1 first, or make an admin with "
+            "manage.py create_reviewer NAME --role admin."
+        )
+    return sentences
+
+
+def _seeded(admin: User) -> demo.Seeded | None:
+    """The demo; nothing where the site has agents of its own by these names, or limits
+    that are too low for it."""
+    if demo.is_seeded():
+        return None
+    try:
+        return demo.seed(reviewer=admin)
+    except DomainError as error:
+        logger.warning("No demo: %s", error)
+        return None
+
+
+def _login(base_url: str, password: str) -> list[str]:
+    return [
         f"Ampsite is ready: {base_url}/",
         "",
         f"    user: {ADMIN}",
         f"    password: {password}",
-        f"    API key of the agent {demo.AGENT_ID}: {key}",
     ]
-    if proposal is not None:
-        lines += [
-            "",
-            "An agent wants to remember something. Look at it and approve it:",
-            "",
-            f"    {base_url}{reverse('approvals:proposal', args=[proposal.pk])}",
-            "",
-            "From then on the agent recalls it:",
-            "",
-            *_curl(base_url, key),
-        ]
-    return "\n".join([*lines, "", f"This note is kept in {note_path()}.", ""])
+
+
+def _key(key: str) -> list[str]:
+    return [f"    API key of the agent {demo.AGENT_ID}: {key}"]
+
+
+def _first_steps(base_url: str, proposal_id: UUID) -> list[str]:
+    return [
+        "",
+        "An agent wants to remember something. Look at it and approve it:",
+        "",
+        f"    {base_url}{reverse('approvals:proposal', args=[proposal_id])}",
+        "",
+    ]
+
+
+def _next_steps(base_url: str) -> list[str]:
+    waiting = Proposal.objects.pending().count()
+    if waiting:
+        what = "1 proposal waits" if waiting == 1 else f"{waiting:,} proposals wait"
+        return ["", f"{what} for a decision: {base_url}{reverse('approvals:queue')}", ""]
+    return [
+        "",
+        "Nothing waits for a decision. To connect an agent of your own:",
+        "",
+        "    .venv/bin/python manage.py create_agent NAME",
+        "",
+    ]
 
 
 def _curl(base_url: str, key: str) -> list[str]:
@@ -90,6 +183,20 @@ def _curl(base_url: str, key: str) -> list[str]:
         "      -H 'Content-Type: application/json' \\",
         f"      -d '{json.dumps(envelope)}'",
     ]
+
+
+def _text(lines: list[str]) -> str:
+    return "\n".join([*lines, "", f"This note is kept in {note_path()}.", ""])
+
+
+def _found(pattern: str, note: str) -> str:
+    found = re.search(pattern, note, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def _first_proposal(note: str) -> Proposal | None:
+    found = _found(PROPOSAL, note)
+    return Proposal.objects.filter(pk=found).first() if found else None
 
 
 def _write(note: str) -> None:

@@ -14,10 +14,7 @@ from django.core.management.base import CommandError
 from django.test import Client
 from django.utils import timezone
 
-from approvals import demo
-from approvals.models import Proposal
 from memories import reindex
-from memories.characters import count_hidden
 from memories.index import Point, get_index
 from memories.models import Agent, AuditEntry, IndexEntry, User
 from memories.services import authenticate
@@ -215,36 +212,6 @@ def test_a_start_looks_at_every_id_only_when_the_numbers_differ(agent: Agent) ->
     assert reindex.heal().missing == (memory.pk,)
     build.drain()
     assert get_index().count() == 1
-
-
-def test_the_demo_shows_one_of_each_kind() -> None:
-    build.person("ada", role="admin")
-    key = authenticate(run("seed_demo")[-1])
-    assert key is not None
-    waiting = Proposal.objects.pending().with_staleness().oldest_first()
-    assert 8 <= len(waiting) <= 12
-    assert {p.op for p in waiting} == {"remember", "revise", "merge", "forget", "expire"}
-    assert {p.memory_type for p in waiting} == {"semantic", "procedural"}
-    assert [p.op for p in waiting if p.stale] == ["revise"]  # type: ignore[attr-defined]
-    assert any(p.change_json.get("supersedes") for p in waiting)
-    assert any(count_hidden(p.change_json.get("content") or "") for p in waiting)
-    assert waiting[0].change_json["content"] == demo.FIRST
-
-
-def test_the_demo_is_laid_out_once() -> None:
-    build.person("ada", role="admin")
-    run("seed_demo")
-    before = Proposal.objects.count()
-    assert "already" in refusal("seed_demo")
-    assert Proposal.objects.count() == before
-
-
-def test_a_demo_that_nobody_can_approve_leaves_nothing_behind() -> None:
-    assert "create_reviewer" in refusal("seed_demo")
-    build.person("vic", role="viewer")
-    assert refusal("seed_demo", "--reviewer", "vic")
-    assert not Agent.objects.exists()
-    assert not Proposal.objects.exists()
 
 
 def orphan(agent: Agent) -> Point:

@@ -13,13 +13,14 @@ from django.db.migrations.executor import MigrationExecutor
 
 from ampsite.checks import beyond_loopback, complaints, is_loopback
 from ampsite.embedded import Embedded, start_embedded
-from ampsite.first_run import prepare, told
+from ampsite.first_run import against_others, prepare, told
 from ampsite.serving import CannotListen, Signals, WebServer, bind, warm_up
 from ampsite.sole import AlreadyServed, serve_alone
 from ampsite.wsgi import application
-from memories import reindex
+from memories import collections, reindex
 from memories.embedding import EmbeddingFailed, get_embedder
-from memories.index import IndexInUse, IndexUnavailable, close_index
+from memories.index import IndexInUse, IndexUnavailable, close_index, serving
+from memories.models import Collection
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +52,8 @@ class Command(BaseCommand):
         except CannotListen as error:
             raise CommandError(str(error)) from error
         _require_migrated()
+        if not is_loopback(host):
+            _require_closed(host, first_run=first_run)
         base_url = settings.PUBLIC_URL or _address(host, listener.getsockname()[1])
         embedded = _bring_up(base_url, first_run=first_run)
         server = WebServer(application, listener)
@@ -87,6 +90,11 @@ def _require_migrated() -> None:
         raise CommandError("The database is not up to date: run manage.py migrate first.")
 
 
+def _require_closed(host: str, *, first_run: bool) -> None:
+    if sentences := against_others(first_run=first_run):
+        raise CommandError("\n".join([f"Not served on {host}.", *sentences]))
+
+
 def _bring_up(base_url: str, *, first_run: bool) -> Embedded | None:
     """Everything that has to be there before the first request is let in."""
     try:
@@ -102,9 +110,11 @@ def _bring_up(base_url: str, *, first_run: bool) -> Embedded | None:
             raise CommandError(
                 f"{error.filename} cannot be written: {error.strerror}."
             ) from error
-        _own_index()
         reindex.release_claims()
-    reindex.catch_up()
+    building = collections.settle(at_start=True)
+    if settings.EMBEDDED:
+        _own_index(building)
+    collections.catch_up(serving())
     if first_run:
         prepare(base_url)
     embedded = start_embedded() if settings.EMBEDDED else None
@@ -113,10 +123,12 @@ def _bring_up(base_url: str, *, first_run: bool) -> Embedded | None:
     return embedded
 
 
-def _own_index() -> None:
+def _own_index(building: Collection | None) -> None:
     """Open the index and repair it; where another process owns it, this one ends."""
     try:
         reindex.heal()
+        if building is not None:
+            reindex.heal(building)
     except IndexInUse as error:
         raise CommandError(str(error)) from error
     except IndexUnavailable as error:

@@ -13,28 +13,44 @@ from memories.writing import writing
 
 
 class Command(OperatorCommand):
-    help = "Fill the queue of a demo agent with one of each kind of proposal."
+    help = "Make three demo agents with memories and a queue that shows every kind of proposal."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--reviewer",
             metavar="USERNAME",
-            help="who approves the memories that the proposals touch (default: the first "
-            "admin)",
+            help="who decided what is decided already (default: the first admin)",
+        )
+        parser.add_argument(
+            "--end",
+            action="store_true",
+            help="revoke the demo's keys and switch its agents off",
         )
 
-    def handle(self, *, reviewer: str | None, **_: Any) -> None:
-        person = _reviewer(reviewer)
-        try:
-            with writing():
-                agent, key, text = demo.demo_agent(key_name="seed_demo")
-                if demo.is_seeded(agent):
-                    raise CommandError(f"The agent {demo.AGENT_ID} has its queue already.")
-                demo.seed(key, reviewer=person)
-        except DomainError as error:
-            raise CommandError(str(error)) from error
-        self.stdout.write(f"The queue of {demo.AGENT_ID} is filled. Its key:")
-        self.stdout.write(text)
+    def handle(self, *, reviewer: str | None, end: bool, **_: Any) -> None:
+        if end:
+            self._end()
+        else:
+            self._seed(reviewer)
+
+    def _seed(self, reviewer: str | None) -> None:
+        with writing():
+            if demo.is_seeded():
+                self.stdout.write("The demo is here already; nothing was changed.")
+                return
+            try:
+                seeded = demo.seed(reviewer=_reviewer(reviewer))
+            except DomainError as error:
+                raise CommandError(f"{error} The demo needs agents of its own.") from error
+        self.stdout.write(f"The demo is laid out. The key of {demo.AGENT_ID}:")
+        self.stdout.write(seeded.key)
+
+    def _end(self) -> None:
+        agents = demo.end()
+        if agents:
+            self.stdout.write(f"Switched off, their keys revoked: {', '.join(agents)}.")
+        else:
+            self.stdout.write("There is no demo; nothing was changed.")
 
 
 def _reviewer(username: str | None) -> User:

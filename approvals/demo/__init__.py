@@ -1,0 +1,61 @@
+"""A queue to try the desk with: three agents, what they know and what they ask for.
+
+All of it is made by the services, as agents and people would, so every entry of the audit
+is true. The agents that have a key of the demo are the demo's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from approvals.demo import billing, coding, support
+from approvals.demo.story import Story
+from approvals.demo.support import FIRST, QUESTION
+from approvals.models import Proposal
+from memories.actors import SYSTEM
+from memories.models import Agent, ApiKey, User
+from memories.services import revoke_key, set_active
+from memories.writing import writing
+
+__all__ = ["AGENT_ID", "FIRST", "QUESTION", "Seeded", "end", "is_seeded", "seed"]
+
+AGENT_ID = "support-bot"
+
+
+@dataclass(frozen=True, slots=True)
+class Seeded:
+    """The first proposal, a plain remember, and the text of its agent's key."""
+
+    proposal: Proposal
+    key: str
+
+
+def is_seeded() -> bool:
+    return ApiKey.objects.filter(is_demo=True).exists()
+
+
+def seed(*, reviewer: User) -> Seeded:
+    """Make the agents and fill their queues; ``reviewer`` decides what is decided.
+
+    All or nothing. Raises ``Impossible`` when one of the agents exists already: the demo
+    adds nothing to what somebody else's agent knows.
+    """
+    with writing():
+        story = Story(AGENT_ID, "Support bot (demo)", reviewer=reviewer)
+        proposal = support.tell(story)
+        billing.tell(Story("billing-bot", "Billing bot (demo)", reviewer=reviewer))
+        coding.tell(Story("coding-agent", "Coding agent (demo)", reviewer=reviewer))
+    return Seeded(proposal, story.text)
+
+
+def end() -> list[str]:
+    """Revoke the demo's keys and switch its agents off; the ids of those agents. What they
+    remember and what was decided stays, as it does for every agent."""
+    with writing():
+        keys = list(ApiKey.objects.filter(is_demo=True).select_related("agent"))
+        for key in keys:
+            revoke_key(key, actor=SYSTEM)
+        agents = Agent.objects.filter(keys__in=keys).distinct().order_by("agent_id")
+        for agent in agents:
+            set_active(agent, False, actor=SYSTEM)
+    return [agent.agent_id for agent in agents]
