@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from time import monotonic
+from time import thread_time
 
 from rapidfuzz.distance import LCSseq
 
@@ -28,8 +28,9 @@ class Budget:
     spent_out: bool = field(default=False, init=False)
 
     def lasts(self) -> bool:
-        """Whether there is time left."""
-        return monotonic() <= self.ends_at
+        """Whether there is time left: of this thread's own, or a busy machine would get
+        coarser diffs than an idle one."""
+        return thread_time() <= self.ends_at
 
     def take(self, cells: int) -> bool:
         """Whether a comparison of this many cells may run; if so it is paid."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from time import monotonic
+from time import thread_time
 
 from approvals.diffs.align import PIECES, Budget
 from approvals.diffs.texts import COARSE
@@ -40,7 +40,7 @@ def diff_sources(
 
     Past the deadline a source is shown without marks, and a note says so.
     """
-    ends_at = monotonic() + deadline_seconds
+    ends_at = thread_time() + deadline_seconds
     right = tokens(result)
     is_new = [True] * len(right)
     columns = [_column(label, text, right, is_new, ends_at) for label, text in sources]

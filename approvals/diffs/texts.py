@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from time import monotonic
+from time import thread_time
 
 from approvals.diffs.align import LINES, Budget
 from approvals.diffs.lines import Line, Side, deleted, diff_lines, inserted
@@ -66,7 +66,7 @@ def diff_text(before: str, after: str, *, deadline_seconds: float = 0.5) -> Text
     Past the deadline, or past what a page can hold, lines stand in blocks and are marked
     as a whole, and a note says so.
     """
-    budget = Budget(monotonic() + deadline_seconds)
+    budget = Budget(thread_time() + deadline_seconds)
     lines = list(diff_lines(_lines(before, after), _lines(after, before), budget))
     if _size(lines) > LINES:
         budget.spent_out = True
