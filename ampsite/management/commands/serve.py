@@ -17,10 +17,9 @@ from ampsite.first_run import against_others, prepare, told
 from ampsite.serving import CannotListen, Signals, WebServer, bind, warm_up
 from ampsite.sole import AlreadyServed, serve_alone
 from ampsite.wsgi import application
-from memories import collections, reindex
+from memories import reindex
 from memories.embedding import EmbeddingFailed, get_embedder
-from memories.index import IndexInUse, IndexUnavailable, close_index, serving
-from memories.models import Collection
+from memories.index import IndexInUse, IndexUnavailable, close_index
 
 logger = logging.getLogger(__name__)
 
@@ -110,11 +109,9 @@ def _bring_up(base_url: str, *, first_run: bool) -> Embedded | None:
             raise CommandError(
                 f"{error.filename} cannot be written: {error.strerror}."
             ) from error
+        _own_index()
         reindex.release_claims()
-    building = collections.settle(at_start=True)
-    if settings.EMBEDDED:
-        _own_index(building)
-    collections.catch_up(serving())
+    reindex.catch_up()
     if first_run:
         prepare(base_url)
     embedded = start_embedded() if settings.EMBEDDED else None
@@ -123,12 +120,10 @@ def _bring_up(base_url: str, *, first_run: bool) -> Embedded | None:
     return embedded
 
 
-def _own_index(building: Collection | None) -> None:
+def _own_index() -> None:
     """Open the index and repair it; where another process owns it, this one ends."""
     try:
         reindex.heal()
-        if building is not None:
-            reindex.heal(building)
     except IndexInUse as error:
         raise CommandError(str(error)) from error
     except IndexUnavailable as error:
