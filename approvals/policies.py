@@ -22,13 +22,15 @@ class Verdict(Enum):
 class Facts:
     """What is known of a change before anything is written.
 
-    ``types`` are the memory types of what is touched and of what results.
+    ``types`` are the memory types of what is touched and of what results; ``by_admin``
+    where an admin asks, not an agent.
     """
 
     op: str
     types: frozenset[str]
     agent_paused: bool = False
     echoes_rejected: bool = False
+    by_admin: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,10 @@ Policy = Callable[[Facts], Ruling]
 
 
 def default_policy(facts: Facts) -> Ruling:
-    """Hold every change that touches or results in long-term memory."""
+    """Hold every change that touches or results in long-term memory; but an admin takes a
+    bad memory away in one step."""
+    if facts.op == "forget" and facts.by_admin:
+        return Ruling(Verdict.APPLY)
     if facts.agent_paused:
         return Ruling(Verdict.HOLD, "every change of this agent waits for a person")
     if facts.echoes_rejected:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from time import monotonic
+from time import thread_time
 from typing import Literal
 
 from approvals.diffs.texts import TextDiff, diff_text
@@ -51,14 +51,17 @@ def diff_tags(before: Sequence[str], after: Sequence[str]) -> TagsDiff:
 
 
 def diff_metadata(
-    before: Mapping[str, object], after: Mapping[str, object]
+    before: Mapping[str, object],
+    after: Mapping[str, object],
+    *,
+    deadline_seconds: float = DEADLINE_SECONDS,
 ) -> tuple[MetadataRow, ...]:
     """One row for each key, changed ones first; at most 201.
 
     Values are compared as JSON: ``1``, ``1.0`` and ``true`` are three, and the order of
     keys inside them does not count.
     """
-    ends_at = monotonic() + DEADLINE_SECONDS
+    ends_at = thread_time() + deadline_seconds
     keys = list(dict.fromkeys((*before, *after)))
     keys.sort(key=lambda key: _is_equal(key, before, after))
     rows = [_row(key, before, after, ends_at) for key in keys[:MOST_ROWS]]
@@ -81,7 +84,7 @@ def _row(
         return MetadataRow(key, "delete", old, new)
     if old == new:
         return MetadataRow(key, "equal", old, new)
-    diff = diff_text(old, new, deadline_seconds=max(0.0, ends_at - monotonic()))
+    diff = diff_text(old, new, deadline_seconds=max(0.0, ends_at - thread_time()))
     return MetadataRow(key, "change", old, new, diff)
 
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from approvals.services.allowed import (
     refusal_to_approve,
+    refusal_to_approve_own,
     refusal_to_decide,
+    refusal_to_propose,
     refusal_to_retry,
 )
 from approvals.services.close import close_overtaken, withdraw
@@ -23,6 +25,13 @@ from approvals.services.landed import (
     index_states,
     touched_ids,
     with_edits,
+)
+from approvals.services.propose import (
+    Proposed,
+    propose,
+    revision_back_to,
+    revision_by_hand,
+    waits_for_approval,
 )
 from approvals.services.seen import seen_digest
 from approvals.services.standing import (
@@ -44,18 +53,24 @@ __all__ = [
     "Edits",
     "IndexState",
     "Outcome",
+    "Proposed",
     "Standing",
     "approve",
     "close_overtaken",
     "index_states",
     "is_pending",
     "note_refused_decision",
+    "propose",
     "rebase",
     "refusal_to_approve",
+    "refusal_to_approve_own",
     "refusal_to_decide",
+    "refusal_to_propose",
     "refusal_to_retry",
     "refusal_to_undo",
     "reject",
+    "revision_back_to",
+    "revision_by_hand",
     "seen_digest",
     "standing",
     "standings",
@@ -64,6 +79,7 @@ __all__ = [
     "undo",
     "undoable_until",
     "unix_lines",
+    "waits_for_approval",
     "with_edits",
     "withdraw",
 ]

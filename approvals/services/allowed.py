@@ -6,19 +6,14 @@ from django.conf import settings
 
 from approvals.models import Proposal
 from memories.errors import NotAllowed
-from memories.models import User
+from memories.models import Agent, User
 
 
 def refusal_to_decide(proposal: Proposal, user: User) -> NotAllowed | None:
     """Why this person decides nothing about the proposal, or None."""
     if not user.decides:
         return NotAllowed("Your role reads; it does not decide.", code="role_cannot_decide")
-    if proposal.agent.owner_id == user.pk:
-        return NotAllowed(
-            "You own this agent; somebody else decides its proposals.",
-            code="owner_cannot_decide",
-        )
-    return None
+    return _refusal_of_owner(proposal.agent, user)
 
 
 def refusal_to_approve(proposal: Proposal, user: User) -> NotAllowed | None:
@@ -28,11 +23,27 @@ def refusal_to_approve(proposal: Proposal, user: User) -> NotAllowed | None:
             "The agent is switched off; its proposals can only be rejected.",
             code="agent_inactive",
         )
-    if settings.REQUIRE_SECOND_PERSON and proposal.author_id == user.pk:
+    return _refusal_of_author() if proposal.author_id == user.pk else None
+
+
+def refusal_to_propose(agent: Agent, user: User) -> NotAllowed | None:
+    """Why this person proposes no change of the agent's memories, or None. It is no
+    decision, so the owner of the agent may."""
+    if not user.decides:
         return NotAllowed(
-            "You proposed this; a second person approves it.", code="second_person"
+            "Your role reads; it does not propose changes.", code="role_cannot_propose"
+        )
+    if not agent.is_active:
+        return NotAllowed(
+            "The agent is switched off; its memories stay as they are.",
+            code="agent_inactive",
         )
     return None
+
+
+def refusal_to_approve_own(agent: Agent, user: User) -> NotAllowed | None:
+    """Why this person cannot approve in the same act what they propose, or None."""
+    return _refusal_of_owner(agent, user) or _refusal_of_author()
 
 
 def refusal_to_retry(user: User) -> NotAllowed | None:
@@ -41,3 +52,20 @@ def refusal_to_retry(user: User) -> NotAllowed | None:
     if user.decides:
         return None
     return NotAllowed("Your role reads; a reviewer asks for a retry.")
+
+
+def _refusal_of_owner(agent: Agent, user: User) -> NotAllowed | None:
+    if agent.owner_id != user.pk:
+        return None
+    return NotAllowed(
+        "You own this agent; somebody else decides its proposals.",
+        code="owner_cannot_decide",
+    )
+
+
+def _refusal_of_author() -> NotAllowed | None:
+    if not settings.REQUIRE_SECOND_PERSON:
+        return None
+    return NotAllowed(
+        "You proposed this; a second person approves it.", code="second_person"
+    )

@@ -188,6 +188,7 @@ class _Submission:
             types=frozenset(types),
             agent_paused=self.agent.is_paused,
             echoes_rejected=self._echoes_rejected(change),
+            by_admin=isinstance(self.by, User) and self.by.manages,
         )
 
     def _echoes_rejected(self, change: Change) -> bool:

@@ -6,6 +6,12 @@ from approvals.views.agents import agent, agents, edit_agent, pause_agent, switc
 from approvals.views.decide import approve, rebase, reject, retry, undo
 from approvals.views.errors import csrf_failure
 from approvals.views.keys import create_key, new_agent, revoke_key
+from approvals.views.memories import memories, memory, retry_memory
+from approvals.views.memory_changes import (
+    forget_memory,
+    propose_change,
+    restore_version,
+)
 from approvals.views.people import log_in, log_out, password
 from approvals.views.proposal import proposal, target
 from approvals.views.queue import home, queue
@@ -18,17 +24,23 @@ __all__ = [
     "create_key",
     "csrf_failure",
     "edit_agent",
+    "forget_memory",
     "home",
     "log_in",
     "log_out",
+    "memories",
+    "memory",
     "new_agent",
     "password",
     "pause_agent",
     "proposal",
+    "propose_change",
     "queue",
     "rebase",
     "reject",
+    "restore_version",
     "retry",
+    "retry_memory",
     "revoke_key",
     "switch_agent",
     "target",
