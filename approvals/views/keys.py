@@ -10,6 +10,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
@@ -107,7 +108,7 @@ def _made(request: DeskRequest, agent: Agent, key: ApiKey, text: str) -> HttpRes
         "agent": agent,
         "key": key,
         "text": text,
-        "base_url": request.build_absolute_uri("/").rstrip("/"),
+        "base_url": settings.PUBLIC_URL or request.build_absolute_uri("/").rstrip("/"),
     }
     return render(request, "agents/key_made.html", context, status=201)
 
