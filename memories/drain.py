@@ -13,43 +13,89 @@ from django.db.models import F
 from django.db.models.functions import Least
 from django.utils import timezone
 
-from memories.embedding import EmbeddingFailed, Vector, get_embedder
-from memories.index import IndexUnavailable, MemoryIndex, Point, collection_name, get_index
-from memories.models import IndexEntry, Memory
+from memories import collections
+from memories.embedding import (
+    EmbedderUnavailable,
+    EmbeddingFailed,
+    Vector,
+    configured_kind,
+    load_embedder,
+)
+from memories.index import IndexUnavailable, MemoryIndex, Point, get_index, serving
+from memories.models import Collection, IndexEntry, Memory
 from memories.writing import writing
 
 logger = logging.getLogger(__name__)
 
 LONGEST_PAUSE = timedelta(hours=1)
+SAY_SECONDS = 30.0  # between two lines about a collection that is being built
+
+_said_at = -math.inf
 
 
 def drain(seconds: float = math.inf) -> tuple[int, bool]:
     """Write what is due until nothing is, or until that time is over; return the entries
-    written, and whether more was due."""
-    lease = timedelta(seconds=settings.INDEX_LEASE_SECONDS)
-    collection, ends = collection_name(), time.monotonic() + seconds
+    written, and whether more was due.
+
+    Batch by batch, what answers recall comes first; then the collection that is built
+    beside it, if there is one, which takes its place once it is complete.
+    """
+    building, ends = collections.settle(), time.monotonic() + seconds
     written = 0
-    while entries := _claim(collection, lease):
-        try:
-            written += _Batch(entries, get_index()).run()
-        except IndexUnavailable as error:
-            logger.warning("the index cannot be written: %s", error)
-            _release(entries)
-            return written, False
-        if time.monotonic() > ends:
-            return written, True
-    if written:
-        _flush()
+    try:
+        while (sent := _step(building)) is not None:
+            written += sent
+            if time.monotonic() > ends:
+                return written, True
+    except (IndexUnavailable, EmbedderUnavailable) as error:
+        logger.warning("the index cannot be written: %s", error)
+        return written, False
+    _tidy_up(written)
     return written, False
 
 
-def _claim(collection: str, lease: timedelta) -> list[IndexEntry]:
-    if not IndexEntry.objects.due(collection).exists():
+def _step(building: Collection | None) -> int | None:
+    """Write a batch, or do a bit of what building takes; return the entries written, None
+    when there is nothing left to do."""
+    for collection in filter(None, (serving(), building)):
+        if entries := _claim(collection):
+            return _send(entries, collection)
+    if building is None:
+        return None
+    if collections.catch_up(building, collections.STEP):
+        _say(building)
+        return 0
+    collections.finish(building)
+    return None
+
+
+def _claim(collection: Collection) -> list[IndexEntry]:
+    if not IndexEntry.objects.due(collection.name).exists():
         return []  # without this every idle look would take SQLite's write lock
     with writing():
         return IndexEntry.objects.claim(
-            settings.INDEX_BATCH, collection=collection, lease=lease
+            settings.INDEX_BATCH,
+            collection=collection.name,
+            lease=timedelta(seconds=settings.INDEX_LEASE_SECONDS),
         )
+
+
+def _send(entries: Sequence[IndexEntry], collection: Collection) -> int:
+    try:
+        sent = _Batch(entries, collection, get_index(collection)).run()
+    except (IndexUnavailable, EmbedderUnavailable):
+        _release(entries)
+        raise
+    if collection.state == Collection.State.BUILDING:
+        _say(collection)
+    return sent
+
+
+def _say(building: Collection) -> None:
+    global _said_at
+    if time.monotonic() > _said_at + SAY_SECONDS:
+        _said_at = time.monotonic()
+        logger.info("building %s: %s", building, collections.building_progress())
 
 
 def _release(entries: Sequence[IndexEntry]) -> None:
@@ -61,49 +107,79 @@ def _release(entries: Sequence[IndexEntry]) -> None:
         )
 
 
-def _flush() -> None:
+def _tidy_up(written: int) -> None:
     try:
-        get_index().flush()
+        if written:
+            get_index().flush()
+        collections.drop_retired()
     except IndexUnavailable as error:
-        logger.warning("the index could not be flushed: %s", error)
+        logger.warning("the index could not be tidied up: %s", error)
 
 
 class _Batch:
-    """Some claimed entries on their way into the index."""
+    """Some claimed entries on their way into a collection."""
 
-    def __init__(self, entries: Sequence[IndexEntry], index: MemoryIndex) -> None:
-        self.entries, self.index = entries, index
+    def __init__(
+        self, entries: Sequence[IndexEntry], collection: Collection, index: MemoryIndex
+    ) -> None:
+        self.entries, self.kind, self.index = entries, collection.kind, index
+        self.is_configured = self.kind == configured_kind()
         self.now = timezone.now()
         self.memories = Memory.objects.in_bulk([entry.memory_id for entry in entries])
 
     def run(self) -> int:
-        """Entries written. Raises ``IndexUnavailable``; then none is recorded as written,
-        and those that were are only written again."""
+        """Entries written. Raises ``IndexUnavailable`` or ``EmbedderUnavailable``; then none
+        is recorded as written, and those that were are only written again."""
         alive = [e for e in self.entries if self._memory(e).is_live(self.now)]
         gone = [e for e in self.entries if not self._memory(e).is_live(self.now)]
-        put = self._put([pair for entry in alive if (pair := self._embedded(entry))])
+        embedded = self._embed([self._memory(entry) for entry in alive])
+        failed = {
+            entry.pk: reason
+            for entry, (_, reason) in zip(alive, embedded, strict=True)
+            if reason
+        }
+        put = self._put(
+            [
+                (entry, _point(self._memory(entry), vector))
+                for entry, (vector, _) in zip(alive, embedded, strict=True)
+            ]
+        )
         if gone:
             self.index.drop([entry.memory_id for entry in gone])
-        self._record([*put, *gone])
-        return len(put) + len(gone)
+        done = [entry for entry in put if entry.pk not in failed]
+        self._record([*done, *gone])
+        for entry in alive:
+            if entry.pk in failed:
+                self._postpone(entry, failed[entry.pk])
+        return len(done) + len(gone)
 
     def _memory(self, entry: IndexEntry) -> Memory:
         return self.memories[entry.memory_id]
 
-    def _embedded(self, entry: IndexEntry) -> tuple[IndexEntry, Point] | None:
-        """None when this memory's own text cannot be embedded: the others go on."""
-        memory = self._memory(entry)
+    def _embed(self, memories: list[Memory]) -> list[tuple[Vector | None, str]]:
+        """For each memory its vector and "", or None and why it has none. One text that
+        cannot be embedded does not hold up the others."""
+        if not memories:
+            return []
         try:
-            (vector,) = get_embedder().embed_passages([memory.content])
+            embedder = load_embedder(self.kind, fetch=self.is_configured)
+            vectors = embedder.embed_passages([memory.content for memory in memories])
+        except EmbedderUnavailable:
+            if self.is_configured:
+                raise
+            # Of a collection that is about to be replaced: until then the words find it.
+            return [(None, "")] * len(memories)
         except EmbeddingFailed as error:
             reason = str(error)
         except Exception as error:
-            logger.exception("cannot embed memory %s", memory.pk)
+            if len(memories) == 1:
+                logger.exception("cannot embed memory %s", memories[0].pk)
             reason = f"the embedder failed: {type(error).__name__}"
         else:
-            return entry, _point(memory, vector)
-        self._postpone(entry, reason)
-        return None
+            return [(vector, "") for vector in vectors]
+        if len(memories) == 1:
+            return [(None, reason)]
+        return [pair for memory in memories for pair in self._embed([memory])]
 
     def _put(self, pairs: Sequence[tuple[IndexEntry, Point]]) -> list[IndexEntry]:
         """The entries whose points were taken. One that the index refuses for itself does
@@ -140,7 +216,7 @@ class _Batch:
             )
 
 
-def _point(memory: Memory, vector: Vector) -> Point:
+def _point(memory: Memory, vector: Vector | None) -> Point:
     ends = memory.expires_at
     return Point(
         id=memory.pk,

@@ -147,3 +147,11 @@ class RecallUnavailable(DomainError):
     http_status = 503
     title = "Recall is unavailable for the moment"
     retry_after = 5
+
+
+class RelevanceUnknown(DomainError):
+    """A least relevance was asked for, and nobody measured the embedder."""
+
+    code = "relevance_unknown"
+    http_status = 422
+    title = "Relevance has no meaning with this embedder"

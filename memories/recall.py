@@ -12,16 +12,18 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from memories.embedding import Embedder, EmbeddingFailed, Vector, get_embedder
-from memories.errors import RecallUnavailable
+from memories.embedding import Embedder, EmbeddingFailed, Kind, Vector, load_embedder
+from memories.errors import RecallUnavailable, RelevanceUnknown
 from memories.fusion import Fused, fuse
-from memories.index import IndexUnavailable, Leg, MemoryIndex, Query, get_index
+from memories.index import IndexUnavailable, Leg, MemoryIndex, Query, get_index, serving
 from memories.models import Memory
 
 logger = logging.getLogger(__name__)
 
 MAX_HITS = 100
 SPARE = 8  # hits asked beyond top_k, for those that turn out to be history
+# Hits of each leg at least: what both know is found though neither puts it among its first.
+LEAST = 100
 DEEPEST = 4_096  # hits of each leg; more than this many dead ones in front is an outage
 
 
@@ -43,7 +45,8 @@ class Question:
 @dataclass(frozen=True, slots=True)
 class Hit:
     """``score`` in (0, 1] ranks within one answer; ``relevance`` in [0, 1] compares between
-    queries, and is None while the embedder is down or nobody asked for it."""
+    queries, and is None while the embedder is down, where nobody measured what is relevant
+    to it, or where nobody asked for it."""
 
     memory: Memory
     score: float
@@ -75,7 +78,8 @@ def recall(question: Question) -> Answer:
     """The live memories that fit best.
 
     Raises ``RecallUnavailable`` when the index cannot answer, and when a least relevance
-    is asked for while the embedder is down. A blank query gives the newest first, from
+    is asked for while the embedder is down; ``RelevanceUnknown`` when one is asked for of an
+    embedder that nobody measured. A blank query gives the newest first, from
     the database; nothing is relevant to it, so it has no relevance and no least one.
     """
     if not question.query.strip():
@@ -113,11 +117,11 @@ class _Search:
         self.vector: Vector | None = None
 
     def run(self) -> Answer:
-        self._embed()
-        if self.vector is None and self.question.min_relevance is not None:
-            raise RecallUnavailable("Relevance cannot be judged: the embedder is down.")
+        collection = serving()  # once: its vectors compare with those of no other
+        self._embed(collection.kind)
+        self._require_relevance()
         try:
-            hits, dropped = self._search(get_index())
+            hits, dropped = self._search(get_index(collection))
         except IndexUnavailable as error:
             logger.warning("the index cannot answer: %s", error)
             raise RecallUnavailable("The index cannot answer right now.") from error
@@ -125,17 +129,28 @@ class _Search:
         timing = Timing(self.embedding, self.index, self.database)
         return Answer(tuple(hits), degraded, dropped, timing, self.legs)
 
-    def _embed(self) -> None:
+    def _require_relevance(self) -> None:
+        if self.question.min_relevance is None:
+            return
+        if self.vector is None or self.embedder is None:
+            raise RecallUnavailable("Relevance cannot be judged: the embedder is down.")
+        if self.embedder.floor is None or self.embedder.ceiling is None:
+            raise RelevanceUnknown(
+                "Nobody measured what is relevant to this embedder, so min_relevance has "
+                "no meaning here: leave it out."
+            )
+
+    def _embed(self, kind: Kind) -> None:
         begin = time.perf_counter()
         try:
-            self.embedder = get_embedder()
+            self.embedder = load_embedder(kind)
             self.vector = self.embedder.embed_query(self.question.query)
         except EmbeddingFailed as error:
             logger.warning("recalling by words alone: %s", error)
         self.embedding = time.perf_counter() - begin
 
     def _search(self, index: MemoryIndex) -> tuple[list[Hit], int]:
-        depth = self.limit + SPARE
+        depth = max(self.limit + SPARE, LEAST)
         while True:
             fused, exhausted = self._ask(index, depth)
             live = self._live(fused)
@@ -215,6 +230,8 @@ class _Search:
         if cosine is None or self.embedder is None:
             return None
         floor, ceiling = self.embedder.floor, self.embedder.ceiling
+        if floor is None or ceiling is None:
+            return None
         return min(1.0, max(0.0, (cosine - floor) / (ceiling - floor)))
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from memories.collections import Progress, building_progress, catch_up, settle
 from memories.drain import drain
-from memories.index import collection_name, get_index
+from memories.index import get_index, serving
 from memories.index.base import batches
-from memories.models import IndexEntry, Memory
+from memories.models import Collection, IndexEntry, Memory
 from memories.writing import writing
 
 
@@ -29,97 +30,100 @@ class Difference:
         return bool(self.missing or self.orphans or self.behind)
 
 
-def catch_up() -> int:
-    """Ask for every live memory that the current collection was never asked for, as after
-    a change of the embedder; return how many."""
-    collection = collection_name()
-    asked = IndexEntry.objects.filter(memory=OuterRef("pk"), collection=collection)
-    forgotten = Memory.objects.live().filter(~Exists(asked)).order_by("pk")
-    found = 0
-    for batch in batches(list(forgotten.values_list("pk", flat=True))):
-        with writing():
-            # Locked, so that the version is the one that whoever writes now leaves.
-            rows = forgotten.filter(pk__in=batch).select_for_update(of=("self",))
-            memories = list(rows)
-            IndexEntry.objects.want(
-                memories, collection=collection, priority=IndexEntry.Priority.REBUILD
-            )
-        found += len(memories)
-    return found
-
-
 def release_claims() -> None:
     """Make everything that is behind due now. Only for who knows that no worker holds a
     claim: a process that owns the index and has just started."""
-    behind = IndexEntry.objects.behind().filter(collection=collection_name())
+    behind = IndexEntry.objects.behind()
     if behind.exists():
         with writing():
             behind.update(due_at=timezone.now())
 
 
-def heal() -> Difference:
+def heal(collection: Collection | None = None) -> Difference:
     """Repair what a look at every id finds; return what was found.
 
     Looks only when the numbers differ, since it reads every id.
     """
-    if get_index().count() == _indexed().count():
+    collection = collection or serving()
+    if get_index(collection).count() == _indexed(collection).count():
         return Difference((), (), 0)
-    difference = compare()
-    repair(difference)
+    difference = compare(collection)
+    repair(difference, collection)
     return difference
 
 
-def compare() -> Difference:
+def compare(collection: Collection | None = None) -> Difference:
     """Database against index, id by id; safe while others write. Raises
     ``IndexUnavailable``."""
-    believed = set(_indexed().values_list("memory_id", flat=True))
-    stored = set(get_index().ids())
+    collection = collection or serving()
+    indexed = _indexed(collection)
+    believed = set(indexed.values_list("memory_id", flat=True))
+    stored = set(get_index(collection).ids())
     # What changed between the two looks is no difference: judged again as it is now.
-    missing = _among(_indexed(), believed - stored)
+    missing = _among(_indexed(collection), believed - stored)
     unexplained = stored - believed
-    known = _among(_explained(), unexplained)
+    known = _among(_explained(collection), unexplained)
     return Difference(
         missing=tuple(sorted(missing)),
         orphans=tuple(sorted(unexplained - known)),
-        behind=IndexEntry.objects.behind().filter(collection=collection_name()).count(),
+        behind=IndexEntry.objects.behind().filter(collection=collection.name).count(),
     )
 
 
-def repair(difference: Difference) -> None:
+def repair(difference: Difference, collection: Collection | None = None) -> None:
     """Send what is missing again and drop the orphans. Raises ``IndexUnavailable``."""
-    _send_again(difference.missing)
-    get_index().drop(difference.orphans)
+    collection = collection or serving()
+    _send_again(difference.missing, collection)
+    get_index(collection).drop(difference.orphans)
 
 
-def rebuild() -> Difference:
+def rebuild(report: Callable[[str], None] = lambda _: None) -> Difference:
     """Send every live memory again, here and now, and drop the orphans; return what is
     still different, which is what could not be embedded or came meanwhile.
 
-    Recall goes on meanwhile: a point stays until its successor replaces it. Raises
-    ``IndexUnavailable``.
+    After a change of the embedder that is a collection of its own, put in the place of the
+    old one at the end. Recall goes on meanwhile: a point stays until its successor replaces
+    it. ``report`` hears, about every second, "412 of 10,000". Raises ``IndexUnavailable``.
     """
-    catch_up()
-    get_index().drop(compare().orphans)
-    _send_again(_indexed().values_list("memory_id", flat=True))
-    drain()
+    get_index()  # owned by another process, it has to be left alone before anything else
+    if settle(at_start=True) is None:
+        collection = serving()
+        catch_up(collection)
+        get_index(collection).drop(compare(collection).orphans)
+        _send_again(_indexed(collection).values_list("memory_id", flat=True), collection)
+    while drain(1.0)[1]:
+        report(str(building_progress() or _standing()))
     return compare()
 
 
-def _entries() -> QuerySet[IndexEntry]:
-    return IndexEntry.objects.filter(collection=collection_name())
+def _standing() -> Progress:
+    """How far the collection that answers is."""
+    collection = serving()
+    behind = IndexEntry.objects.behind().filter(collection=collection.name)
+    total = Memory.objects.live().count()
+    return Progress(
+        kind=collection.kind,
+        done=max(0, total - behind.count()),
+        total=total,
+        failed=behind.exclude(last_error="").count(),
+    )
 
 
-def _indexed() -> QuerySet[IndexEntry]:
+def _entries(collection: Collection) -> QuerySet[IndexEntry]:
+    return IndexEntry.objects.filter(collection=collection.name)
+
+
+def _indexed(collection: Collection) -> QuerySet[IndexEntry]:
     """Entries of live memories whose wanted version is said to be in the index."""
     live = Memory.objects.live().filter(pk=OuterRef("memory_id"))
-    return _entries().filter(Exists(live), indexed_version=F("wanted_version"))
+    return _entries(collection).filter(Exists(live), indexed_version=F("wanted_version"))
 
 
-def _explained() -> QuerySet[IndexEntry]:
+def _explained(collection: Collection) -> QuerySet[IndexEntry]:
     """Entries whose point may well be there: its removal is still to come, or waits for
     the sweep that writes the expiry down."""
     behind = Q(indexed_version__lt=F("wanted_version"))
-    return _entries().filter(behind | Q(memory__state=Memory.State.LIVE))
+    return _entries(collection).filter(behind | Q(memory__state=Memory.State.LIVE))
 
 
 def _among(entries: QuerySet[IndexEntry], memories: Iterable[UUID]) -> set[UUID]:
@@ -131,10 +135,10 @@ def _among(entries: QuerySet[IndexEntry], memories: Iterable[UUID]) -> set[UUID]
     return found
 
 
-def _send_again(memories: Iterable[UUID]) -> None:
+def _send_again(memories: Iterable[UUID], collection: Collection) -> None:
     for batch in batches(list(memories)):
         with writing():
-            _entries().filter(memory_id__in=batch).update(
+            _entries(collection).filter(memory_id__in=batch).update(
                 indexed_version=0,
                 due_at=timezone.now(),
                 priority=IndexEntry.Priority.REBUILD,

@@ -102,6 +102,7 @@ def test_rows_are_saved_and_updated_by_services_and_workers_alone() -> None:
     }
     assert {path for path in found if "/services/" not in path} == {
         "memories/audit.py",
+        "memories/collections.py",
         "memories/drain.py",
         "memories/idempotency.py",
     }

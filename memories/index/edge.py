@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import rmtree
 from uuid import UUID
 
 import qdrant_edge as qdrant
@@ -155,6 +156,17 @@ class EdgeIndex:
             with self._translated():
                 shard.close()
 
+    def destroy(self) -> None:
+        self.close()
+        try:
+            rmtree(self._path)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise base.IndexUnavailable(
+                f"The index in {self._path} cannot be deleted: {error.strerror}."
+            ) from error
+
     def _load_or_create(self) -> qdrant.EdgeShard:
         config = qdrant.EdgeConfig(
             vectors={
@@ -172,14 +184,12 @@ class EdgeIndex:
         return qdrant.EdgeShard.create(str(self._path), config)
 
     def _engine_point(self, point: base.Point) -> qdrant.Point:
-        return qdrant.Point(
-            point.id,
-            {
-                base.DENSE: base.unit_floats(point.dense, self._dimension),
-                base.BM25: qdrant.SparseVector(*encode_document(point.text)),
-            },
-            base.payload(point),
-        )
+        vectors: dict[str, list[float] | qdrant.SparseVector | list[list[float]]] = {
+            base.BM25: qdrant.SparseVector(*encode_document(point.text))
+        }
+        if point.dense is not None:
+            vectors[base.DENSE] = base.unit_floats(point.dense, self._dimension)
+        return qdrant.Point(point.id, vectors, base.payload(point))
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from threading import RLock
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from threading import Lock, RLock
 from uuid import UUID
 
 from qdrant_client import QdrantClient, models
@@ -33,6 +34,21 @@ _INDEXES: dict[str, models.KeywordIndexParams | models.IntegerIndexParams] = {
 _FAILURES = (ApiException, QdrantException, RuntimeError, OSError, sqlite3.Error)
 
 
+@dataclass(slots=True)
+class _Folder:
+    """The client of a local path. Even this process can open one only once, so that the
+    collections of a path share it; and it is plain Python, where a search beside a write
+    would read half of it, so that they take turns."""
+
+    client: QdrantClient
+    turn: AbstractContextManager[object] = field(default_factory=RLock)
+    users: int = 0
+
+
+_folders: dict[str, _Folder] = {}
+_folders_lock = Lock()
+
+
 class ServerIndex:
     """``MemoryIndex`` over one collection; processes may share a server, not a local path."""
 
@@ -52,8 +68,7 @@ class ServerIndex:
         self._timeout_seconds = timeout_seconds
         self._local = url.startswith(LOCAL)
         self._open: QdrantClient | None = None
-        # The local mode is plain Python: a search beside a write reads half of it.
-        self._turn = RLock() if self._local else nullcontext()
+        self._turn: AbstractContextManager[object] = nullcontext()
 
     @property
     def _client(self) -> QdrantClient:
@@ -63,14 +78,13 @@ class ServerIndex:
 
     def ensure(self) -> None:
         with self._translated():
-            client = self._open or self._connect()
+            if self._open is None:
+                self._open = self._connect()
             try:
-                self._ensure_collection(client)
+                self._ensure_collection(self._open)
             except BaseException:
-                client.close()
-                self._open = None
+                self._release()
                 raise
-            self._open = client
 
     def put(self, points: Sequence[base.Point]) -> None:
         ready = [self._engine_point(point) for point in points]
@@ -147,21 +161,47 @@ class ServerIndex:
             self._client.count(self._collection, exact=False)
 
     def close(self) -> None:
-        client, self._open = self._open, None
-        if client is not None:
-            with self._translated():
-                client.close()
+        with self._translated():
+            self._release()
+
+    def destroy(self) -> None:
+        with self._translated():
+            client = self._open = self._open or self._connect()
+            try:
+                client.delete_collection(self._collection)  # an unknown one is no error
+            finally:
+                self._release()
 
     def _connect(self) -> QdrantClient:
+        if not self._local:
+            return QdrantClient(
+                url=self._url,
+                api_key=self._api_key or None,
+                timeout=self._timeout_seconds,
+                check_compatibility=False,  # it asks the server once more and only warns
+            )
+        path = self._url.removeprefix(LOCAL)
+        with _folders_lock:
+            folder = _folders.get(path)
+            if folder is None:
+                client = QdrantClient(path=path, force_disable_check_same_thread=True)
+                folder = _folders[path] = _Folder(client)
+            folder.users += 1
+            self._turn = folder.turn
+        return folder.client
+
+    def _release(self) -> None:
+        client, self._open = self._open, None
+        if client is None:
+            return
         if self._local:
-            path = self._url.removeprefix(LOCAL)
-            return QdrantClient(path=path, force_disable_check_same_thread=True)
-        return QdrantClient(
-            url=self._url,
-            api_key=self._api_key or None,
-            timeout=self._timeout_seconds,
-            check_compatibility=False,  # it asks the server once more and only warns
-        )
+            with _folders_lock:
+                folder = _folders[self._url.removeprefix(LOCAL)]
+                folder.users -= 1
+                if folder.users:
+                    return
+                del _folders[self._url.removeprefix(LOCAL)]
+        client.close()
 
     def _ensure_collection(self, client: QdrantClient) -> None:
         if not client.collection_exists(self._collection):
@@ -180,22 +220,33 @@ class ServerIndex:
             except UnexpectedResponse as error:
                 if error.status_code != CONFLICT:  # another process was faster
                     raise
+        about = client.get_collection(self._collection)
+        vectors = about.config.params.vectors
+        stored = vectors.get(base.DENSE) if isinstance(vectors, dict) else None
+        if stored is None or stored.size != self._dimension:
+            size = (
+                "no" if stored is None else f"a {base.DENSE} vector size of {stored.size},"
+            )
+            raise base.IndexUnavailable(
+                f"The collection {self._collection} at {self._url} has {size} "
+                f"not {self._dimension}: delete it, and it is built again."
+            )
         if self._local:
             return  # it has no payload indexes and warns about each
-        existing = client.get_collection(self._collection).payload_schema
-        for field, params in _INDEXES.items():
-            if field not in existing:
-                client.create_payload_index(self._collection, field, params, wait=True)
+        existing = about.payload_schema
+        for name, params in _INDEXES.items():
+            if name not in existing:
+                client.create_payload_index(self._collection, name, params, wait=True)
 
     def _engine_point(self, point: base.Point) -> models.PointStruct:
         indices, values = encode_document(point.text)
+        vectors: dict[str, models.Vector] = {
+            base.BM25: models.SparseVector(indices=indices, values=values)
+        }
+        if point.dense is not None:
+            vectors[base.DENSE] = base.unit_floats(point.dense, self._dimension)
         return models.PointStruct(
-            id=str(point.id),
-            vector={
-                base.DENSE: base.unit_floats(point.dense, self._dimension),
-                base.BM25: models.SparseVector(indices=indices, values=values),
-            },
-            payload=base.payload(point),
+            id=str(point.id), vector=vectors, payload=base.payload(point)
         )
 
     @contextmanager

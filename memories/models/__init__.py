@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memories.models.agents import Agent, ApiKey
 from memories.models.audit import AuditEntry
+from memories.models.collections import Collection
 from memories.models.idempotency import IdempotencyRecord
 from memories.models.index import IndexEntry
 from memories.models.memories import Memory, MemoryRevision, MemoryType, live_at
@@ -13,6 +14,7 @@ __all__ = [
     "Agent",
     "ApiKey",
     "AuditEntry",
+    "Collection",
     "IdempotencyRecord",
     "IndexEntry",
     "LoginFailure",

@@ -81,7 +81,7 @@ def test_after_a_failure_of_the_index_the_batch_comes_back_soon(
 class Picky:
     """An embedder of the tests: it cannot take one text."""
 
-    name, dimension, floor, ceiling = "picky", 4, 0.0, 1.0
+    name, dimension, floor, ceiling = "picky", 256, 0.0, 1.0
 
     def embed_passages(self, texts: list[str]) -> list[object]:
         return [self.embed_query(text) for text in texts]
@@ -91,19 +91,18 @@ class Picky:
 
         if "poison" in text:
             raise ValueError("no such token")
-        return np.array([1, 0, 0, 0], dtype=np.float32)
+        return np.eye(1, 256, dtype=np.float32)[0]
 
 
 @pytest.fixture
 def picky(monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = Picky()
 
-    def load() -> Picky:
+    def load(*_: object, **__: object) -> Picky:
         return embedder
 
     for module in ("memories.drain", "memories.recall"):
-        monkeypatch.setattr(f"{module}.get_embedder", load)
-    monkeypatch.setattr("memories.index.embedder_kind", load)
+        monkeypatch.setattr(f"{module}.load_embedder", load)
 
 
 @pytest.mark.case("G20")

@@ -223,6 +223,8 @@ def test_the_setting_names_the_embedder(
     embedder = get_embedder()
 
     assert (embedder.name, embedder.dimension) == (name, dimension)
+    assert embedder.floor is not None
+    assert embedder.ceiling is not None
     assert embedder.floor < embedder.ceiling
     assert get_embedder() is embedder
 

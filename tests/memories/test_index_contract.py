@@ -105,7 +105,7 @@ def test_similarities_are_known_for_every_stored_id(index: MemoryIndex) -> None:
 
     found = index.similarities([UUID(int=1), UUID(int=2), UUID(int=3), UUID(int=9)], asked)
 
-    expected = {p.id: float(np.dot(p.dense, asked)) for p in stored}
+    expected = {p.id: float(embedder.embed_query(p.text) @ asked) for p in stored}
     assert found == pytest.approx(expected, abs=1e-5)
     assert index.similarities([], asked) == {}
 
@@ -371,6 +371,8 @@ def test_a_hundred_tags_and_any_unicode_in_the_payload_do_no_harm(
 
 def in_another_process(code: str) -> subprocess.CompletedProcess[str]:
     head = (
+        "import django\n"
+        "django.setup()\n"
         "from pathlib import Path\n"
         "from memories.index.base import IndexInUse\n"
         "from tests.memories.adapters import make, opened, point\n"

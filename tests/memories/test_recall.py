@@ -235,7 +235,7 @@ class Broken:
 
 @pytest.fixture
 def embedder_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memories.recall.get_embedder", Broken)
+    monkeypatch.setattr("memories.recall.load_embedder", lambda _: Broken())
 
 
 @pytest.mark.usefixtures("embedder_down")

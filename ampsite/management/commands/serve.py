@@ -17,9 +17,10 @@ from ampsite.first_run import against_others, prepare, told
 from ampsite.serving import CannotListen, Signals, WebServer, bind, warm_up
 from ampsite.sole import AlreadyServed, serve_alone
 from ampsite.wsgi import application
-from memories import reindex
+from memories import collections, reindex
 from memories.embedding import EmbeddingFailed, get_embedder
-from memories.index import IndexInUse, IndexUnavailable, close_index
+from memories.index import IndexInUse, IndexUnavailable, close_index, serving
+from memories.models import Collection
 
 logger = logging.getLogger(__name__)
 
@@ -109,9 +110,11 @@ def _bring_up(base_url: str, *, first_run: bool) -> Embedded | None:
             raise CommandError(
                 f"{error.filename} cannot be written: {error.strerror}."
             ) from error
-        _own_index()
         reindex.release_claims()
-    reindex.catch_up()
+    building = collections.settle(at_start=True)
+    if settings.EMBEDDED:
+        _own_index(building)
+    collections.catch_up(serving())
     if first_run:
         prepare(base_url)
     embedded = start_embedded() if settings.EMBEDDED else None
@@ -120,10 +123,12 @@ def _bring_up(base_url: str, *, first_run: bool) -> Embedded | None:
     return embedded
 
 
-def _own_index() -> None:
+def _own_index(building: Collection | None) -> None:
     """Open the index and repair it; where another process owns it, this one ends."""
     try:
         reindex.heal()
+        if building is not None:
+            reindex.heal(building)
     except IndexInUse as error:
         raise CommandError(str(error)) from error
     except IndexUnavailable as error:

@@ -3,11 +3,13 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import CommandError
 
 from memories import reindex
-from memories.embedding import EmbeddingFailed
-from memories.index import IndexUnavailable, close_index
+from memories.collections import begin, building_progress
+from memories.embedding import EmbeddingFailed, configured_kind, get_embedder
+from memories.index import IndexInUse, IndexUnavailable, close_index
 from memories.management.operator import OperatorCommand
 from memories.reindex import Difference
 
@@ -22,16 +24,36 @@ class Command(OperatorCommand):
             help="change nothing; exit 1 if database and index differ",
         )
 
-    def handle(self, *, check: bool, **_: Any) -> None:
+        parser.add_argument(
+            "--ask",
+            action="store_true",
+            help="let the running server build it beside the one that answers; asked "
+            "again, say how far it is",
+        )
+
+    def handle(self, *, check: bool, ask: bool, **_: Any) -> None:
+        if ask:
+            self._ask()
+            return
         try:
-            difference = reindex.compare() if check else reindex.rebuild()
-        except (IndexUnavailable, EmbeddingFailed) as error:
+            get_embedder()
+            difference = reindex.compare() if check else reindex.rebuild(self.stderr.write)
+        except IndexInUse as error:
+            raise CommandError(
+                f"{error} To let that process build it again: manage.py reindex --ask."
+            ) from error
+        except (IndexUnavailable, EmbeddingFailed, ImproperlyConfigured) as error:
             raise CommandError(str(error)) from error
         finally:
             close_index()
         if difference:
             raise CommandError(_sentence(difference))
         self.stdout.write("The index holds exactly what the database says.")
+
+    def _ask(self) -> None:
+        if building_progress() is None:
+            begin(configured_kind())
+        self.stdout.write(f"The server builds the index again: {building_progress()}.")
 
 
 def _sentence(difference: Difference) -> str:
