@@ -55,7 +55,7 @@ INSTALLED_APPS = [
     "ampsite",
     "approvals",
     "memories",
-    "django.contrib.admin",
+    "ampsite.admin_config.DeskAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from django.contrib import admin
 from django.urls import include, path
 
 urlpatterns = [
     path("", include("ampsite.health")),
     path("", include("memories.api.urls")),
     path("", include("approvals.urls")),
+    path("admin/", admin.site.urls),
 ]
 
 # A problem document under the API, a page elsewhere.

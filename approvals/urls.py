@@ -48,4 +48,6 @@ urlpatterns = [
         "agents/<uuid:pk>/keys/<uuid:key_pk>/revoke/", views.revoke_key, name="revoke_key"
     ),
     path("work/", views.work, name="work"),
+    path("audit/", views.audit, name="audit"),
+    path("audit/<slug:chain>/<int:sequence>/", views.audit_entry, name="audit_entry"),
 ]

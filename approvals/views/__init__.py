@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from approvals.views.agents import agent, agents, edit_agent, pause_agent, switch_agent
+from approvals.views.audit import audit, audit_entry
 from approvals.views.decide import approve, rebase, reject, retry, undo
 from approvals.views.errors import csrf_failure
 from approvals.views.keys import create_key, new_agent, revoke_key
@@ -21,6 +22,8 @@ __all__ = [
     "agent",
     "agents",
     "approve",
+    "audit",
+    "audit_entry",
     "create_key",
     "csrf_failure",
     "edit_agent",

@@ -144,7 +144,9 @@ def change_password(user: User, password: str, *, actor: Actor) -> None:
     user.set_password(password)
     with writing():
         user.save(update_fields=["password", "has_first_password"])
-        audit.append([_event("user.password_changed", user, actor, {})])
+        audit.append(
+            [_event("user.password_changed", user, actor, {"username": user.username})]
+        )
 
 
 def note_login_failure(username: str, address: str) -> None:
