@@ -69,6 +69,17 @@ class IndexEntryQuerySet(models.QuerySet["IndexEntry"]):
         held = self.hold(failed.values_list("pk", flat=True))
         return held.update(due_at=timezone.now(), attempts=0, last_error="")
 
+    def distrust(self) -> int:
+        """Make every entry due as if nothing were in the index; return how many. Only for
+        who knows that no worker is at it."""
+        return self.update(
+            indexed_version=0,
+            due_at=timezone.now(),
+            attempts=0,
+            last_error="",
+            priority=IndexEntry.Priority.REBUILD,
+        )
+
     def hold(self, entries: Iterable[int]) -> Self:
         """These entries, locked in order of their memory until the transaction ends: who
         takes several takes them in that order, as ``want`` does, or two wait in a ring."""
