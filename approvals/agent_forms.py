@@ -24,8 +24,8 @@ SCOPES = {
     "forget": "forget memories, or propose it",
     "merge": "merge memories, or propose it",
     "expire": "set when memories end, or propose it",
-    "sessions": "keep sessions",
-    "frames": "keep frames of a conversation",
+    "sessions": "read and write sessions",
+    "frames": "read and write frames of conversations",
 }
 
 

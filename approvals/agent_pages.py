@@ -71,6 +71,10 @@ class Key:
     key: ApiKey
     state: str
 
+    @property
+    def opens_all(self) -> bool:
+        return set(self.key.scopes) >= set(ApiKey.SCOPES)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentPage:
