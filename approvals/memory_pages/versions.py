@@ -15,6 +15,7 @@ from django.db.models import Prefetch
 from approvals import diffs
 from approvals.cards.room import Room
 from approvals.cards.targets import NOTHING, Version
+from approvals.diffs.facts import MOST_ROWS
 from approvals.models import Decision, Proposal
 from approvals.services import refusal_to_undo
 from memories.models import Memory, MemoryRevision, User
@@ -22,6 +23,7 @@ from memories.models import Memory, MemoryRevision, User
 PAGE_SIZE = 10
 SECONDS = 0.3  # for the diffs of all texts on a page together
 METADATA_SECONDS = 0.1
+ROW = 500  # characters that a row of metadata takes of a page's room
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,8 @@ class _Differ:
         seconds = max(0.0, self.texts_end - monotonic()) / max(1, self.left)
         is_first, self.left, self.is_first = self.is_first, self.left - 1, False
         changed = _changed(old, new)
+        if old.metadata != new.metadata:
+            self.room.left -= ROW * min(len({*old.metadata, *new.metadata}), MOST_ROWS)
         if self.room.shown(changed) != changed and not is_first:
             return Parts(is_cut=True)
         text = tags = metadata = None
