@@ -101,6 +101,8 @@ class Memory(models.Model):
         ]
         indexes = [
             models.Index(fields=["agent", "memory_type", "state", "-created_at"]),
+            models.Index(fields=["-created_at", "-id"], name="memory_newest"),
+            models.Index(fields=["agent", "-created_at", "-id"], name="memory_of_agent"),
             models.Index(
                 fields=["expires_at"], name="memory_expiring", condition=Q(state="live")
             ),
