@@ -6,6 +6,7 @@ import io
 import json
 import os
 import tarfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from hashlib import file_digest
@@ -20,6 +21,7 @@ DATABASE = "database"
 SECRET_KEY = "secret-key"  # noqa: S105  (a file's name)
 MEMBERS = {DATABASE, SECRET_KEY}
 PIECE = 1024 * 1024  # bytes
+_NOT_WHOLE = (tarfile.TarError, zlib.error, EOFError, ValueError, KeyError, TypeError)
 
 
 class NotABackup(Exception):
@@ -65,7 +67,7 @@ def extract(path: Path, folder: Path) -> Manifest:
             manifest = _manifest(tar)
             for name in manifest.digests:
                 _extract(tar, name, folder / name)
-    except (tarfile.TarError, EOFError, ValueError, KeyError, TypeError) as error:
+    except _NOT_WHOLE as error:
         raise NotABackup(f"{path} is no backup of Ampsite, or not whole.") from error
     except OSError as error:
         if error.errno is None:  # what gzip makes of bytes that are not its own

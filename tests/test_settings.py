@@ -13,17 +13,17 @@ EXAMPLE = ROOT / ".env.example"
 
 
 def test_env_example_lists_exactly_the_variables_that_settings_reads() -> None:
-    assert set(_listed()) == {name for name, _ in _read()}
+    assert set(listed()) == {name for name, _ in _read()}
 
 
 def test_env_example_says_the_defaults() -> None:
-    listed = _listed()
+    known = listed()
     for name, default in _read():
         match default:
             case ast.Constant(value=bool(value)):
-                assert listed[name] == str(int(value)), name
+                assert known[name] == str(int(value)), name
             case ast.Constant(value=value):
-                assert listed[name] == str(value), name
+                assert known[name] == str(value), name
             case _:
                 pass  # worked out from other settings; the comment above it says how
 
@@ -36,7 +36,8 @@ def test_every_variable_is_explained_and_commented_out() -> None:
             assert above.startswith("#"), f"{line} stands alone"
 
 
-def _listed() -> dict[str, str]:
+def listed() -> dict[str, str]:
+    """Variable -> default, as .env.example has them."""
     found = re.findall(r"^#([A-Z_]+)=(.*)$", EXAMPLE.read_text(), re.MULTILINE)
     assert len(found) == len(dict(found)), "a variable is listed twice"
     return dict(found)

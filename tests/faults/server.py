@@ -231,16 +231,16 @@ class Agent:
 
 
 class Reviewer:
-    """A browser without JavaScript in which rosa is signed in."""
+    """A browser without JavaScript in which rosa, or another, is signed in."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, name: str = "rosa") -> None:
         self._server = server
         self._opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({}),
             urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()),
         )
         page = self.ask("/login/")
-        self.ask("/login/", _hidden(page) | {"username": "rosa", "password": PASSWORD})
+        self.ask("/login/", _hidden(page) | {"username": name, "password": PASSWORD})
 
     def approve(self, proposal_id: str) -> bool:
         """Whether the server said that it is approved."""
