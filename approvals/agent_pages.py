@@ -11,8 +11,9 @@ from django.db.models import Count, Max, Q
 from django.utils import timezone
 
 from approvals.agent_forms import AgentFilterForm
+from approvals.audit_pages import Line, newest_of
 from approvals.models import Proposal
-from memories.models import Agent, ApiKey, AuditEntry, Memory, MemoryType, User
+from memories.models import Agent, ApiKey, Memory, MemoryType, User
 from memories.models.agents import AgentQuerySet
 
 PAGE_SIZE = 50
@@ -86,7 +87,7 @@ class AgentPage:
     live: tuple[tuple[str, int], ...]
     waiting: int
     keys: list[Key]
-    recent: list[AuditEntry]
+    recent: list[Line]
 
     @property
     def live_in_all(self) -> int:
@@ -122,7 +123,6 @@ def agents_for(user: User, form: AgentFilterForm, *, after: str = "") -> Agents:
 
 def agent_page(agent: Agent, user: User) -> AgentPage:
     now = timezone.now()
-    entries = AuditEntry.objects.visible_to(user).filter(agent=agent)
     return AgentPage(
         agent=agent,
         held=HELD[agent.state],
@@ -130,7 +130,7 @@ def agent_page(agent: Agent, user: User) -> AgentPage:
         live=_live_by_type(agent, now),
         waiting=_waiting([agent.pk]).get(agent.pk, 0),
         keys=_keys(agent, now),
-        recent=list(entries.order_by("-id")[:RECENT]),
+        recent=newest_of(agent, user, RECENT),
     )
 
 

@@ -22,7 +22,7 @@ from approvals.audit_forms import AuditForm
 from approvals.audit_questions import ask
 from approvals.audit_sentences import Saying, saying
 from memories.cursors import BadCursor
-from memories.models import AuditEntry, User
+from memories.models import Agent, AuditEntry, User
 from memories.models.audit import AuditEntryQuerySet
 
 PAGE_SIZE = 50
@@ -120,6 +120,12 @@ def entry_for(user: User, chain: str, sequence: int) -> Line | None:
     visible = AuditEntry.objects.visible_to(user).select_related("agent")
     entry = visible.filter(chain=chain, sequence=sequence).first()
     return None if entry is None else line_of(entry, entry.payload)
+
+
+def newest_of(agent: Agent, user: User, number: int) -> list[Line]:
+    """The agent's newest entries, newest first, where this person may see them."""
+    rows = AuditEntry.objects.visible_to(user).filter(agent=agent)
+    return _lines(list(rows.order_by("-pk").values_list("pk", flat=True)[:number]))
 
 
 def line_of(

@@ -219,6 +219,35 @@ def test_nobody_meets_an_empty_page_without_a_way_on(db: None) -> None:
     assert "/agents/new/" not in page
 
 
+def test_recent_activity_is_told_in_sentences_and_leads_to_the_audit(
+    agent: Agent, desk: Client, reviewer: User
+) -> None:
+    proposal = build.held(agent, "Tea.")
+    build.approve(proposal, reviewer)
+    for number in range(25):
+        set_paused(agent, number % 2 == 0, actor=SYSTEM)
+    build.held(build.agent("another-bot"), "Of another.")
+
+    recent = desk.get(page_of(agent)).context["page"].recent
+    assert len(recent) == agent_pages.RECENT
+    assert {line.entry.agent_id for line in recent} == {agent.pk}
+    page = " ".join(text_of(desk, page_of(agent)).split())
+    assert "paused" in page
+    assert "agent.paused" not in page
+    assert "another-bot" not in page
+    audit = f"/audit/?agent={agent.pk}"
+    assert f'href="{audit}"' in page
+    assert len(desk.get(audit).context["audit"].lines) > agent_pages.RECENT
+
+
+def test_live_memories_lead_to_their_list(agent: Agent, desk: Client) -> None:
+    build.memory(agent, "Tea.")
+    address = f"/memories/?agent={agent.pk}"
+    for page in ("/agents/", page_of(agent)):
+        assert f'href="{address}"' in text_of(desk, page)
+    assert "Tea." in text_of(desk, address)
+
+
 @pytest.mark.case("D10")
 @pytest.mark.case("D6")
 def test_hostile_names_are_shown_and_do_nothing(reviewer: User, desk: Client) -> None:
@@ -238,7 +267,7 @@ def test_hostile_names_are_shown_and_do_nothing(reviewer: User, desk: Client) ->
         page = text_of(client, address)
         assert "<img src=x" not in page
         assert "<div hx-get" not in page
-    assert text_of(desk, page_of(agent)).count(">U+202E</span>") == 2
+    assert text_of(desk, page_of(agent)).count(">U+202E</span>") == 3  # name, key, audit
 
 
 def test_queries_do_not_grow_with_the_agents(desk: Client, reviewer: User) -> None:
