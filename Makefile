@@ -7,8 +7,10 @@ HOST = 127.0.0.1
 PORT = 8000
 # A few of: check sqlite postgres redis browser. Empty means all.
 LANES =
+# How many lanes run side by side. Empty means as many as there are processors.
+JOBS =
 
-export PYTHON
+export PYTHON JOBS
 
 .PHONY: run test check lint help
 

@@ -13,6 +13,7 @@ import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, TypedDict
 
 import debian
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 START_SECONDS = 60
 STOP_SECONDS = 20
 
+_given: set[int] = set()
+_giving = Lock()
+
 
 class _Account(TypedDict, total=False):
     user: int
@@ -31,10 +35,15 @@ class _Account(TypedDict, total=False):
 
 
 def free_port() -> int:
-    """A TCP port of 127.0.0.1 that nothing listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A TCP port of 127.0.0.1 that nothing listens on now and that was not given before."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = int(probe.getsockname()[1])
+        with _giving:
+            if port not in _given:
+                _given.add(port)
+                return port
 
 
 @contextmanager
