@@ -120,7 +120,8 @@ def test_what_cannot_be_is_said_and_what_was_typed_is_kept(
     desk: Client, memory: Memory, typed: dict[str, str], said: str
 ) -> None:
     sent = {"content": "Kept as typed.", **typed}
-    response = send(desk, address(memory, "propose"), "Change it", **sent)
+    form = Forms(desk.get(address(memory, "propose"))).by_button("Change it")
+    response = desk.post(form.action, {**form.data, **sent})
     assert response.status_code == 422
     assert said in text_of(response)
     if sent["content"]:
