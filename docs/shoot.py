@@ -39,6 +39,7 @@ def serving(data: Path) -> Iterator[str]:
         port = str(probe.getsockname()[1])
     surroundings = os.environ | {"AMPSITE_DATA_DIR": str(data), "DATABASE_URL": ""}
     surroundings |= {"CELERY_BROKER_URL": "", "QDRANT_URL": "", "PUBLIC_URL": ""}
+    surroundings |= {"UNDO_SECONDS": "0"}  # the demo's decisions are none of the visitor's
     manage = [sys.executable, "manage.py"]
     migrate = [*manage, "migrate", "--noinput", "--verbosity", "0"]
     subprocess.run(migrate, cwd=ROOT, env=surroundings, check=True)
