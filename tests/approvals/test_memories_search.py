@@ -81,6 +81,7 @@ def test_with_several_agents_one_has_to_be_chosen(desk: Client, agent: Agent) ->
     build.agent()
     page = desk.get(LIST, {"q": "tea"})
     assert "Choose an agent" in text_of(page)
+    assert f'href="/memories/?q=tea&amp;agent={agent.pk}"' in text_of(page)
     assert shown(page) == []
 
 
