@@ -17,6 +17,7 @@ from tests import build
 
 pytestmark = pytest.mark.django_db
 LONG = ("semantic",)
+EPISODIC = ("episodic",)
 
 
 def ask(agent: Agent, query: str, **more: object) -> Answer:
@@ -88,18 +89,30 @@ def test_what_was_forgotten_is_gone_at_once_though_its_point_is_still_there(
 
 @pytest.mark.case("G15")
 def test_hits_that_are_history_do_not_crowd_out_those_that_live(agent: Agent) -> None:
-    memories = [
-        build.memory(agent, f"apple pie recipe {'very ' * n}good") for n in range(30)
-    ]
+    for n in range(110):  # more than recall looks at to begin with
+        build.short_term(agent, f"apple pie recipe {'very ' * n}good")
     build.drain()
-    best = [hit.memory for hit in ask(agent, "apple pie recipe", top_k=20).hits]
-    build.approve(build.forgetting(agent, *best))
+    best = [
+        hit.memory
+        for hit in ask(agent, "apple pie recipe", memory_types=EPISODIC, top_k=100).hits
+    ]
+    build.forget_now(agent, *best)
 
-    left = ask(agent, "apple pie recipe", top_k=5).hits
+    left = ask(agent, "apple pie recipe", memory_types=EPISODIC, top_k=10).hits
 
-    assert len(left) == 5
+    assert len(best) == 100
+    assert len(left) == 10
     assert not {hit.memory.pk for hit in left} & {memory.pk for memory in best}
-    assert len(memories) - len(best) == 10
+
+
+def test_each_kind_of_search_looks_further_than_what_is_asked_for(agent: Agent) -> None:
+    for n in range(30):
+        build.short_term(agent, f"apple pie {n}")
+    build.drain()
+
+    legs = ask(agent, "apple pie", memory_types=EPISODIC, top_k=1).legs
+
+    assert [len(leg.hits) for leg in legs] == [30, 30]
 
 
 @pytest.mark.case("G22")
