@@ -16,7 +16,8 @@ from approvals.demo import billing, release
 from approvals.models import Decision, Proposal
 from memories import audit
 from memories.characters import count_hidden
-from memories.models import Agent, ApiKey, AuditEntry, Memory, User
+from memories.index import collection_name
+from memories.models import Agent, ApiKey, AuditEntry, IndexEntry, Memory, User
 from memories.services import authenticate
 from tests import build
 
@@ -122,6 +123,15 @@ def test_the_first_proposal_is_found_first_once_it_is_approved(
     build.approve(seeded.proposal, ada)
     build.drain()
     assert api.amp("recall", query=demo.QUESTION).json()["hits"][0]["content"] == demo.FIRST
+
+
+def test_what_is_approved_first_is_indexed_before_the_demo(
+    seeded: demo.Seeded, ada: User
+) -> None:
+    build.approve(seeded.proposal, ada)
+    due = IndexEntry.objects.due(collection_name())
+    assert due.count() > 40
+    assert due[0].memory_id == seeded.proposal.memory_id
 
 
 def test_every_proposal_has_a_page(seeded: demo.Seeded, ada: User) -> None:

@@ -13,7 +13,7 @@ from approvals.demo.story import Story
 from approvals.demo.support import FIRST, QUESTION
 from approvals.models import Proposal
 from memories.actors import SYSTEM
-from memories.models import Agent, ApiKey, User
+from memories.models import Agent, ApiKey, IndexEntry, User
 from memories.services import revoke_key, set_active
 from memories.writing import writing
 
@@ -45,6 +45,8 @@ def seed(*, reviewer: User) -> Seeded:
         proposal = support.tell(story)
         billing.tell(Story("billing-bot", "Billing bot (demo)", reviewer=reviewer))
         coding.tell(Story("coding-agent", "Coding agent (demo)", reviewer=reviewer))
+        # So that what the newcomer approves is recalled before all of it is indexed.
+        IndexEntry.objects.filter(memory__agent__keys__is_demo=True).put_last()
     return Seeded(proposal, story.text)
 
 

@@ -69,6 +69,10 @@ class IndexEntryQuerySet(models.QuerySet["IndexEntry"]):
         held = self.hold(failed.values_list("pk", flat=True))
         return held.update(due_at=timezone.now(), attempts=0, last_error="")
 
+    def put_last(self) -> int:
+        """Let everything else be indexed before these; return how many they are."""
+        return self.update(priority=IndexEntry.Priority.REBUILD)
+
     def distrust(self) -> int:
         """Make every entry due as if nothing were in the index; return how many. Only for
         who knows that no worker is at it."""
