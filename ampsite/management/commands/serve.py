@@ -40,7 +40,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--first-run",
             action="store_true",
-            help="on an empty database make an admin, a demo agent and a queue; print them",
+            help="on an empty database make an admin and the demo; print how to log in",
         )
 
     def handle(self, *, host: str, port: int, first_run: bool, **_: Any) -> None:
