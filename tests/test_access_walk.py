@@ -100,6 +100,9 @@ def bravo() -> World:
     return World(names, (*words, *ids, key.prefix, entry.hash))
 
 
+FORM = "application/x-www-form-urlencoded"
+
+
 class Person:
     """Somebody with a browser, or without an account."""
 
@@ -116,9 +119,8 @@ class Person:
     def ask(self, method: str, address: str, body: str = "") -> Any:
         """The answer, with all that was written taken back: each question meets the same
         world."""
-        form = {"content_type": "application/x-www-form-urlencoded"} if body else {}
         with transaction.atomic():
-            response = self.client.generic(method, address, body, **form)
+            response = self.client.generic(method, address, body, FORM)
             transaction.set_rollback(True)
         if address == "/logout/":
             self.client = self._browser()

@@ -63,6 +63,8 @@ class AuditEntry(models.Model):
             models.Index(fields=["agent", "-id"]),
             models.Index(fields=["action", "-id"]),
             models.Index(fields=["proposal_id"], name="audit_of_proposal"),
+            models.Index(fields=["actor_kind", "actor_id", "-id"], name="audit_of_actor"),
+            models.Index(fields=["at"], name="audit_at"),
         ]
 
     def __str__(self) -> str:
