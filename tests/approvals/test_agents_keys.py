@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from django.contrib.sessions.models import Session
-from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
@@ -16,7 +15,7 @@ from memories.ids import new_id
 from memories.models import Agent, ApiKey, AuditEntry, User
 from memories.services import authenticate
 from tests import build
-from tests.approvals.pages import Forms
+from tests.approvals.pages import Forms, HasContent
 
 pytestmark = pytest.mark.django_db
 
@@ -49,7 +48,7 @@ def filled(
     return {**form.data, **typed}
 
 
-def key_in(response: HttpResponse) -> str:
+def key_in(response: HasContent) -> str:
     """The one key that the answer shows."""
     (text,) = KEY.findall(response.content.decode())
     return str(text)

@@ -133,7 +133,7 @@ def test_the_numbers_count_standing_decisions_by_day_and_week(
     long_ago = build.reject(build.held(agent, "Long ago."), reviewer)
     Decision.objects.filter(pk=long_ago.pk).update(at=wednesday - timedelta(days=31))
 
-    monkeypatch.setattr(work.timezone, "now", lambda: wednesday)
+    monkeypatch.setattr(timezone, "now", lambda: wednesday)
     numbers = work.work_of(reviewer).numbers
     assert (numbers.today, numbers.week, numbers.recent, numbers.rate) == (1, 3, 4, 75)
 
