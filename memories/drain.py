@@ -7,9 +7,10 @@ import math
 import time
 from collections.abc import Sequence
 from datetime import timedelta
+from itertools import groupby
 
 from django.conf import settings
-from django.db.models import F
+from django.db.models import F, Value
 from django.db.models.functions import Least
 from django.utils import timezone
 
@@ -199,14 +200,17 @@ class _Batch:
         behind its wanted version, and due again at once."""
         with writing():
             IndexEntry.objects.hold(entry.pk for entry in sent)
-            for entry in sent:
-                IndexEntry.objects.filter(pk=entry.pk).update(
+            for version, entries in groupby(sorted(sent, key=self._version), self._version):
+                IndexEntry.objects.filter(pk__in=[entry.pk for entry in entries]).update(
                     # Never ahead of what is wanted, which the row's constraint holds.
-                    indexed_version=Least(self._memory(entry).version, F("wanted_version")),
+                    indexed_version=Least(Value(version), F("wanted_version")),
                     due_at=self.now,
                     attempts=0,
                     last_error="",
                 )
+
+    def _version(self, entry: IndexEntry) -> int:
+        return self._memory(entry).version
 
     def _postpone(self, entry: IndexEntry, reason: str) -> None:
         pause = min(timedelta(seconds=10 * 2 ** min(entry.attempts, 10)), LONGEST_PAUSE)

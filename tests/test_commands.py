@@ -143,8 +143,13 @@ def test_an_orphan_and_missing_points_are_found_and_repaired(agent: Agent) -> No
     assert run("reindex", "--check") == ["The index holds exactly what the database says."]
 
     get_index().drop([memory.pk for memory in memories[:3]])
-    get_index().put([orphan(agent)])
-    said = refusal("reindex", "--check")
+    stranger = orphan(agent)
+    get_index().put([stranger])
+    printed = io.StringIO()
+    with pytest.raises(CommandError) as caught:
+        call_command("reindex", "--check", stdout=printed)
+    said, named = str(caught.value), printed.getvalue().split()
+    assert {str(memory.pk) for memory in memories[:3]} | {str(stranger.id)} < set(named)
     assert "3 missing from the index" in said
     assert "1 in the index without a live memory" in said
 

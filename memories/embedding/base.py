@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 
 Vector = NDArray[np.float32]
 
+# Of a server that is busy or away, before it counts as unavailable.
+PASSAGE_ATTEMPTS = 3
+QUERY_ATTEMPTS = 2  # someone waits
+
 
 class EmbeddingFailed(Exception):
     """No vector for this text; the embedder refuses it or answered with nonsense."""
@@ -79,7 +83,8 @@ def scaled(values: Sequence[float] | NDArray[np.floating], dimension: int) -> Ve
             f"The embedder answered with a vector of shape {vector.shape}; "
             f"the index holds ({dimension},). Is EMBEDDER_DIMENSION that of EMBEDDER_MODEL?"
         )
-    norm = float(np.linalg.norm(vector))
-    if not (np.isfinite(norm) and norm > 0):
-        raise EmbeddingFailed(f"The embedder answered with a vector of length {norm}.")
-    return checked((vector / norm).astype(np.float32))
+    largest = float(np.abs(vector).max())
+    if not 0 < largest < np.inf:  # also true for NaN
+        raise EmbeddingFailed(f"The embedder answered with a vector of {largest}.")
+    vector = vector / largest  # or the square of a large number would be infinite
+    return checked((vector / np.linalg.norm(vector)).astype(np.float32))

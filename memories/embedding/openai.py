@@ -11,6 +11,8 @@ from typing import Any
 import httpx
 
 from memories.embedding.base import (
+    PASSAGE_ATTEMPTS,
+    QUERY_ATTEMPTS,
     EmbedderUnavailable,
     EmbeddingFailed,
     Kind,
@@ -26,8 +28,6 @@ DIMENSIONS = {
 }
 SHORTENABLE = "text-embedding-3-"  # models that take `dimensions`
 
-PASSAGE_ATTEMPTS = 3
-QUERY_ATTEMPTS = 2  # someone waits
 PAUSE_SECONDS = 0.5  # before the second attempt; doubled before each further one
 LONGEST_PAUSE_SECONDS = 5.0  # whoever is told to wait longer gives up and comes back
 

@@ -15,20 +15,32 @@ NOW = 1_800_000_000
 embedder = HashEmbedder()
 
 
-def make(kind: str, path: Path, *, dimension: int = embedder.dimension) -> MemoryIndex:
+def make(
+    kind: str,
+    path: Path,
+    *,
+    dimension: int = embedder.dimension,
+    name: str = "memories",
+) -> MemoryIndex:
     if kind == "edge":
-        return EdgeIndex(path / "edge", dimension=dimension)
+        return EdgeIndex(path / "edge" / name, dimension=dimension)
     return ServerIndex(
         f"local:{path / 'local'}",
-        collection="memories",
+        collection=name,
         dimension=dimension,
         api_key="",
         timeout_seconds=5,
     )
 
 
-def opened(kind: str, path: Path, *, dimension: int = embedder.dimension) -> MemoryIndex:
-    index = make(kind, path, dimension=dimension)
+def opened(
+    kind: str,
+    path: Path,
+    *,
+    dimension: int = embedder.dimension,
+    name: str = "memories",
+) -> MemoryIndex:
+    index = make(kind, path, dimension=dimension, name=name)
     index.ensure()
     return index
 

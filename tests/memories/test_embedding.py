@@ -5,6 +5,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -13,7 +14,17 @@ from pytest_django import Settings
 
 from bench.centre import centre
 from bench.relevance import cosines
-from memories.embedding import Embedder, EmbeddingFailed, Vector, get_embedder
+from memories.embedding import (
+    Embedder,
+    EmbedderUnavailable,
+    EmbeddingFailed,
+    Kind,
+    Vector,
+    configured_kind,
+    fastembed,
+    get_embedder,
+    load_embedder,
+)
 from memories.embedding.base import checked
 from memories.embedding.cached import CachedEmbedder
 from memories.embedding.hashed import HashEmbedder
@@ -229,11 +240,96 @@ def test_the_setting_names_the_embedder(
     assert get_embedder() is embedder
 
 
-def test_an_unknown_embedder_is_refused_by_name(settings: Settings) -> None:
-    settings.AMPSITE_EMBEDDER = "word2vec"
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"AMPSITE_EMBEDDER": "word2vec"}, "word2vec"),
+        ({"AMPSITE_EMBEDDER": "openai"}, "EMBEDDER_MODEL"),
+        ({"AMPSITE_EMBEDDER": "openai", "EMBEDDER_MODEL": "x"}, "EMBEDDER_DIMENSION"),
+        ({"AMPSITE_EMBEDDER": "fastembed"}, "EMBEDDER_MODEL"),
+    ],
+)
+def test_what_names_no_embedder_is_refused_by_the_setting(
+    settings: Settings, changed: dict[str, str], named: str
+) -> None:
+    for name, value in changed.items():
+        setattr(settings, name, value)
 
-    with pytest.raises(ImproperlyConfigured, match="word2vec"):
+    with pytest.raises(ImproperlyConfigured, match=named):
         get_embedder()
+
+
+class Library:
+    """What fastembed shows of itself, without a model: this one is never there."""
+
+    def __init__(self, model: str, **options: object) -> None:
+        asked_of_library.append((model, options["local_files_only"]))
+        raise ValueError(f"Could not load model {model} from any source.")
+
+    @classmethod
+    def list_supported_models(cls) -> list[dict[str, object]]:
+        return [{"model": "BAAI/bge-small-en-v1.5", "dim": 384}]
+
+
+asked_of_library: list[tuple[str, object]] = []
+
+
+@pytest.fixture
+def library(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+    module = ModuleType("fastembed")
+    module.TextEmbedding = Library  # type: ignore[attr-defined]  # a module made here
+    monkeypatch.setitem(sys.modules, "fastembed", module)
+    fastembed.dimension_of.cache_clear()
+    asked_of_library.clear()
+    settings.AMPSITE_EMBEDDER = "fastembed"
+    settings.EMBEDDER_MODEL = "BAAI/bge-small-en-v1.5"
+
+
+@pytest.mark.usefixtures("library")
+def test_the_dimension_of_a_model_is_known_without_loading_it(settings: Settings) -> None:
+    assert configured_kind() == Kind("fastembed", "BAAI/bge-small-en-v1.5", 384)
+    assert asked_of_library == []
+
+    settings.EMBEDDER_MODEL = "no/such-model"
+    with pytest.raises(ImproperlyConfigured, match="EMBEDDER_MODEL"):
+        configured_kind()
+
+
+@pytest.mark.usefixtures("library")
+def test_a_model_that_cannot_be_fetched_is_one_sentence(settings: Settings) -> None:
+    with pytest.raises(EmbedderUnavailable) as failure:
+        get_embedder()
+
+    assert str(settings.DATA_DIR / "models") in str(failure.value)
+    assert "\n" not in str(failure.value)
+    assert [local for _, local in asked_of_library] == [True, False]
+
+
+@pytest.mark.usefixtures("library")
+def test_nobody_who_recalls_waits_for_a_download() -> None:
+    with pytest.raises(EmbedderUnavailable):
+        load_embedder(configured_kind())
+
+    assert [local for _, local in asked_of_library] == [True]
+
+
+def test_without_fastembed_the_way_to_install_it_is_named(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "fastembed", None)
+    fastembed.dimension_of.cache_clear()
+    settings.AMPSITE_EMBEDDER, settings.EMBEDDER_MODEL = "fastembed", "x/y"
+
+    with pytest.raises(ImproperlyConfigured, match="pip install fastembed=="):
+        get_embedder()
+    with pytest.raises(EmbedderUnavailable, match="pip install fastembed=="):
+        load_embedder(Kind("fastembed", "x/y", 384))
+
+
+def test_a_kind_that_no_longer_exists_is_unavailable() -> None:
+    for kind in (Kind("word2vec", "", 300), Kind("hash", "", 128)):
+        with pytest.raises(EmbedderUnavailable, match=kind.embedder):
+            load_embedder(kind)
 
 
 def in_another_process(code: str) -> subprocess.CompletedProcess[str]:

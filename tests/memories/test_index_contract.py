@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import textwrap
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
@@ -14,19 +10,17 @@ import numpy as np
 import pytest
 
 from memories.fusion import fuse
-from memories.index.base import IndexInUse, IndexUnavailable, MemoryIndex
+from memories.index import edge, server
+from memories.index.base import MemoryIndex
 from tests.memories.adapters import (
     NOW,
     embedder,
-    make,
     numbers,
     opened,
     point,
     query,
     words_only,
 )
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a_repeated_write_replaces_the_point(index: MemoryIndex) -> None:
@@ -270,91 +264,28 @@ def test_a_vector_that_is_none_is_refused_and_nothing_is_written(
     assert index.count() == 0
 
 
-def test_a_second_process_gets_one_clear_sentence(
-    index: MemoryIndex, kind: str, tmp_path: Path
-) -> None:
-    index.put([point(1, "tea")])
+def test_a_point_without_a_vector_is_found_by_its_words(index: MemoryIndex) -> None:
+    index.put([replace(point(1, "green tea"), dense=None), point(2, "tea")])
 
-    second = in_another_process(
-        f"""
-        try:
-            make({kind!r}, Path({str(tmp_path)!r})).ensure()
-        except IndexInUse as error:
-            print(error)
-        """
-    )
+    dense, bm25 = index.search(query("green tea"))
 
-    assert second.returncode == 0, second.stderr
-    assert second.stdout.startswith("Another process already uses the index")
-    assert "QDRANT_URL" in second.stdout
-    assert second.stdout.count("\n") == 1
-    assert index.count() == 1
+    assert (numbers(dense), numbers(bm25)) == ([2], [1, 2])
+    asked = embedder.embed_query("tea")
+    assert set(index.similarities([UUID(int=1), UUID(int=2)], asked)) == {UUID(int=2)}
+    index.put([point(1, "green tea")])
+    assert numbers(index.search(query("green tea"))[0]) == [1, 2]
 
 
-def test_what_was_written_survives_kill_9_without_a_flush(
-    kind: str, tmp_path: Path
-) -> None:
-    killed = in_another_process(
-        f"""
-        import os, signal
-        index = opened({kind!r}, Path({str(tmp_path)!r}))
-        index.put([point(number, "tea") for number in range(1, 301)])
-        index.drop([point(1, "tea").id])
-        os.kill(os.getpid(), signal.SIGKILL)
-        """
-    )
-    assert killed.returncode == -9, killed.stderr
+@pytest.mark.case("F10")
+def test_every_field_of_a_filter_has_an_index_on_either_adapter() -> None:
+    asked = query("tea", tags=("x",), user_id="u")
+    edges, servers = edge._filter(asked), server._filter(asked)
+    assert isinstance(servers.must, list)
+    assert isinstance(servers.must_not, list)
+    fields = {condition.key for condition in [*(edges.must or ()), *(edges.must_not or ())]}
+    same = {getattr(c, "key", None) for c in [*servers.must, *servers.must_not]}
 
-    index = opened(kind, tmp_path)
-
-    assert sorted(id.int for id in index.ids()) == list(range(2, 301))
-    assert len(index.search(words_only("tea"))[0].hits) == 3
-    index.close()
-
-
-def test_the_points_are_there_when_it_is_opened_again(kind: str, tmp_path: Path) -> None:
-    first = opened(kind, tmp_path)
-    first.put([point(1, "tea", tags=("x",), expires_at=NOW + 9)])
-    first.flush()
-    first.close()
-    first.close()  # safe to repeat
-
-    second = opened(kind, tmp_path)
-    second.ensure()
-
-    assert [numbers(leg) for leg in second.search(query("tea", tags=("x",)))] == [[1], [1]]
-    second.close()
-
-
-def test_a_closed_index_is_unavailable_to_every_call(index: MemoryIndex) -> None:
-    index.put([point(1, "tea")])
-    index.close()
-
-    calls: list[Callable[[], object]] = [
-        lambda: index.put([point(2, "tea")]),
-        lambda: index.drop([UUID(int=1)]),
-        lambda: index.search(query("tea")),
-        lambda: index.similarities([UUID(int=1)], embedder.embed_query("tea")),
-        index.count,
-        lambda: list(index.ids()),
-        index.flush,
-    ]
-    for call in calls:
-        with pytest.raises(IndexUnavailable, match="closed"):
-            call()
-
-
-def test_an_index_that_was_never_opened_is_unavailable(kind: str, tmp_path: Path) -> None:
-    with pytest.raises(IndexUnavailable):
-        make(kind, tmp_path).count()
-
-
-def test_a_folder_that_holds_another_dimension_is_unavailable(tmp_path: Path) -> None:
-    opened("edge", tmp_path, dimension=8).close()
-
-    with pytest.raises(IndexUnavailable, match="vector size") as failure:
-        opened("edge", tmp_path, dimension=16)
-    assert not isinstance(failure.value, IndexInUse)
+    assert fields == same == set(edge._INDEXES) == set(server._INDEXES)
 
 
 def test_a_hundred_tags_and_any_unicode_in_the_payload_do_no_harm(
@@ -367,21 +298,3 @@ def test_a_hundred_tags_and_any_unicode_in_the_payload_do_no_harm(
 
     for leg in index.search(query("tea", tags=("ünï",), user_id="usér/\u202e")):
         assert numbers(leg) == [1]
-
-
-def in_another_process(code: str) -> subprocess.CompletedProcess[str]:
-    head = (
-        "import django\n"
-        "django.setup()\n"
-        "from pathlib import Path\n"
-        "from memories.index.base import IndexInUse\n"
-        "from tests.memories.adapters import make, opened, point\n"
-    )
-    return subprocess.run(
-        [sys.executable, "-c", head + textwrap.dedent(code)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )

@@ -8,10 +8,12 @@ from django.core.management.base import CommandError
 
 from memories import reindex
 from memories.collections import begin, building_progress
-from memories.embedding import EmbeddingFailed, configured_kind, get_embedder
+from memories.embedding import EmbeddingFailed, Kind, configured_kind, get_embedder
 from memories.index import IndexInUse, IndexUnavailable, close_index
 from memories.management.operator import OperatorCommand
 from memories.reindex import Difference
+
+NAMED = 20  # of each kind of difference
 
 
 class Command(OperatorCommand):
@@ -23,21 +25,21 @@ class Command(OperatorCommand):
             action="store_true",
             help="change nothing; exit 1 if database and index differ",
         )
-
         parser.add_argument(
             "--ask",
             action="store_true",
-            help="let the running server build it beside the one that answers; asked "
-            "again, say how far it is",
+            help="let the server build it again, beside the one that answers",
+        )
+        parser.add_argument(
+            "--progress", action="store_true", help="say how far the server is with that"
         )
 
-    def handle(self, *, check: bool, ask: bool, **_: Any) -> None:
-        if ask:
-            self._ask()
+    def handle(self, *, check: bool, ask: bool, progress: bool, **_: Any) -> None:
+        if ask or progress:
+            self._say_progress(ask=ask)
             return
         try:
-            get_embedder()
-            difference = reindex.compare() if check else reindex.rebuild(self.stderr.write)
+            difference = reindex.compare() if check else self._rebuild()
         except IndexInUse as error:
             raise CommandError(
                 f"{error} To let that process build it again: manage.py reindex --ask."
@@ -47,13 +49,37 @@ class Command(OperatorCommand):
         finally:
             close_index()
         if difference:
+            self._name(difference)
             raise CommandError(_sentence(difference))
         self.stdout.write("The index holds exactly what the database says.")
 
-    def _ask(self) -> None:
-        if building_progress() is None:
-            begin(configured_kind())
-        self.stdout.write(f"The server builds the index again: {building_progress()}.")
+    def _rebuild(self) -> Difference:
+        get_embedder()
+        return reindex.rebuild(self.stderr.write)
+
+    def _name(self, difference: Difference) -> None:
+        for what, ids in (("missing", difference.missing), ("orphan", difference.orphans)):
+            for memory_id in ids[:NAMED]:
+                self.stdout.write(f"{what} {memory_id}")
+            if len(ids) > NAMED:
+                self.stdout.write(f"and {len(ids) - NAMED:,} more {what}")
+
+    def _say_progress(self, *, ask: bool) -> None:
+        if ask and building_progress() is None:
+            begin(_kind())
+        found = building_progress()
+        self.stdout.write(
+            f"The server builds the index again: {found}."
+            if found
+            else "No index is being built."
+        )
+
+
+def _kind() -> Kind:
+    try:
+        return configured_kind()
+    except ImproperlyConfigured as error:
+        raise CommandError(str(error)) from error
 
 
 def _sentence(difference: Difference) -> str:
