@@ -27,6 +27,14 @@ PUBLIC = {
 }
 
 
+OPENAI = {
+    "AMPSITE_EMBEDDER": "openai",
+    "EMBEDDER_URL": "http://localhost:11434/v1",
+    "EMBEDDER_MODEL": "nomic-embed-text",
+    "EMBEDDER_DIMENSION": 768,
+}
+
+
 def complaints() -> dict[str, str]:
     """What the product's own checks say, by id."""
     return {
@@ -56,6 +64,21 @@ def test_the_defaults_are_sound() -> None:
         ({"QDRANT_URL": "local:"}, "E008", "QDRANT_URL"),
         ({"INDEX_LEASE_SECONDS": 80}, "E009", "INDEX_LEASE_SECONDS"),
         ({"AMPSITE_EMBEDDER": "word2vec"}, "E010", "AMPSITE_EMBEDDER"),
+        (OPENAI | {"EMBEDDER_MODEL": ""}, "E010", "EMBEDDER_MODEL"),
+        (OPENAI | {"EMBEDDER_DIMENSION": 0}, "E010", "EMBEDDER_DIMENSION"),
+        (OPENAI | {"EMBEDDER_FLOOR": 0.5}, "E015", "EMBEDDER_CEILING"),
+        (
+            OPENAI | {"EMBEDDER_FLOOR": 0.5, "EMBEDDER_CEILING": 0.5},
+            "E015",
+            "EMBEDDER_FLOOR",
+        ),
+        (OPENAI | {"EMBEDDER_URL": "localhost:11434"}, "E016", "EMBEDDER_URL"),
+        (
+            OPENAI | {"EMBEDDER_URL": "https://api.openai.com/v1"},
+            "E017",
+            "EMBEDDER_API_KEY",
+        ),
+        (OPENAI | {"EMBEDDER_TIMEOUT_SECONDS": 20}, "E009", "EMBEDDER_TIMEOUT_SECONDS"),
         ({"INDEX_DRAIN_SECONDS": 0}, "E011", "INDEX_DRAIN_SECONDS"),
         ({"PROPOSAL_TTL_DAYS": 10**11}, "E011", "PROPOSAL_TTL_DAYS"),
         ({"IDEMPOTENCY_HOURS": 10**8}, "E011", "IDEMPOTENCY_HOURS"),
@@ -81,6 +104,7 @@ def test_what_cannot_work_is_refused_by_name(
         {"QDRANT_URL": "local:/srv/index"},
         SEVERAL | {"QDRANT_URL": "http://qdrant:6333"},
         PUBLIC,
+        OPENAI,
         {"PUBLIC_URL": "http://127.0.0.1:9000"},
     ],
 )
