@@ -18,6 +18,7 @@ from memories.embedding import get_embedder
 from memories.fusion import K, ranked
 from memories.index import Leg, edge
 from memories.index.base import BM25, DENSE
+from memories.recall import LEAST
 
 Legs = Mapping[Asked, Sequence[Leg]]
 Scores = Mapping[UUID, float]
@@ -97,7 +98,7 @@ def _line(
     legs: Legs,
     *,
     k: float = K,
-    depth: int = 100,
+    depth: int = LEAST,
     weights: Mapping[str, float] | None = None,
 ) -> str:
     orders = {

@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 MAX_HITS = 100
 SPARE = 8  # hits asked beyond top_k, for those that turn out to be history
 # Hits of each leg at least: what both know is found though neither puts it among its first.
-LEAST = 100
+LEAST = 50
 DEEPEST = 4_096  # hits of each leg; more than this many dead ones in front is an outage
 
 
