@@ -260,7 +260,7 @@ def test_without_the_embedder_the_words_still_find(
 def test_without_the_index_recall_is_unavailable_and_not_empty(
     api: build.Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def down() -> index.MemoryIndex:
+    def down(_: object) -> index.MemoryIndex:
         raise IndexUnavailable("down")
 
     monkeypatch.setattr("memories.recall.get_index", down)
