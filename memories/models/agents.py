@@ -84,6 +84,9 @@ class ApiKey(models.Model):
 
     objects = ApiKeyQuerySet.as_manager()
 
+    class Meta:
+        verbose_name, verbose_name_plural = "API key", "API keys"
+
     def __str__(self) -> str:
         return self.prefix
 

@@ -48,6 +48,7 @@ class AuditEntry(models.Model):
     objects = AuditEntryQuerySet.as_manager()
 
     class Meta:
+        verbose_name, verbose_name_plural = "audit entry", "audit entries"
         constraints = [
             models.UniqueConstraint(
                 fields=["chain", "sequence"], name="audit_sequence_once"

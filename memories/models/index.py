@@ -116,6 +116,7 @@ class IndexEntry(models.Model):
     objects = IndexEntryQuerySet.as_manager()
 
     class Meta:
+        verbose_name, verbose_name_plural = "index entry", "index entries"
         constraints = [
             models.UniqueConstraint(
                 fields=["memory", "collection"], name="index_entry_once"

@@ -77,6 +77,7 @@ class Memory(models.Model):
     objects = MemoryQuerySet.as_manager()
 
     class Meta:
+        verbose_name, verbose_name_plural = "memory", "memories"
         constraints = [
             models.CheckConstraint(
                 name="memory_version_positive", condition=Q(version__gte=1)
@@ -140,6 +141,7 @@ class MemoryRevision(models.Model):
     at = models.DateTimeField(default=timezone.now)
 
     class Meta:
+        verbose_name, verbose_name_plural = "memory version", "memory versions"
         constraints = [
             models.UniqueConstraint(fields=["memory", "version"], name="revision_once"),
         ]
