@@ -13,20 +13,21 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Case, F, TextField, When
+from django.db.models import Case, F, Q, TextField, When
 from django.db.models.functions import Length
 from django.urls import reverse
 
 from approvals.audit_bodies import Body, body_of
 from approvals.audit_forms import AuditForm
-from approvals.audit_questions import ask
+from approvals.audit_questions import ask, fits
 from approvals.audit_sentences import Saying, saying
 from memories.cursors import BadCursor
 from memories.models import Agent, AuditEntry, User
 from memories.models.audit import AuditEntryQuerySet
 
 PAGE_SIZE = 50
-WINDOW = 20_000  # entries that one answer looks through where no index helps
+WINDOW = 10_000  # entries that one answer looks through where no index helps
+STEP = 2_000  # of them in one query
 LONGEST = 20_000  # characters of a payload that a list reads
 PAGES = {
     "proposal": "approvals:proposal",
@@ -94,13 +95,10 @@ def audit_for(user: User, form: AuditForm, *, after: str = "") -> Audit:
     rows, rest = ask(user, form)
     if after:
         rows = rows.filter(pk__lt=_read_cursor(user, after))
-    looked = None
-    if rest:
-        looked = _nth(rows, WINDOW)
-        rows = rows.filter(rest, pk__gte=looked.pk if looked else 0)
     # The ids alone come from an index; whole rows would all be read to be sorted.
-    ids = list(rows.order_by("-pk").values_list("pk", flat=True)[: PAGE_SIZE + 1])
+    ids, looked_to = _look_through(rows, rest) if rest else (_newest(rows), None)
     lines = _lines(ids[:PAGE_SIZE])
+    looked = AuditEntry.objects.defer("payload").get(pk=looked_to) if looked_to else None
     last = lines[-1].entry if len(ids) > PAGE_SIZE else looked
     more = {"after": f"{last.chain}.{last.sequence}"} if last else {}
     return Audit(
@@ -157,10 +155,21 @@ def _lines(ids: Sequence[int]) -> list[Line]:
     return [line_of(one, one.short, is_erased=one.size is None) for one in read]
 
 
-def _nth(rows: AuditEntryQuerySet, number: int) -> AuditEntry | None:
-    """The entry that ends the window, None where fewer are left."""
-    ids = rows.order_by("-pk").values_list("pk", flat=True)[number - 1 : number]
-    return AuditEntry.objects.defer("payload").filter(pk__in=list(ids)).first()
+def _newest(rows: AuditEntryQuerySet) -> list[int]:
+    return list(rows.order_by("-pk").values_list("pk", flat=True)[: PAGE_SIZE + 1])
+
+
+def _look_through(rows: AuditEntryQuerySet, rest: Q) -> tuple[list[int], int | None]:
+    """The ids of the newest rows that meet ``rest``, and where the search ended if more may
+    be left. Ids first: who asks for the condition too has all rows read to sort them."""
+    window = list(rows.order_by("-pk").values_list("pk", flat=True)[:WINDOW])
+    found: list[int] = []
+    for start in range(0, len(window), STEP):
+        step = AuditEntry.objects.filter(fits(rest), pk__in=window[start : start + STEP])
+        found += step.order_by("-pk").values_list("pk", flat=True)[: PAGE_SIZE + 1]
+        if len(found) > PAGE_SIZE:
+            break
+    return found[: PAGE_SIZE + 1], window[-1] if len(window) == WINDOW else None
 
 
 def _read_cursor(user: User, cursor: str) -> int:
