@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from uuid import UUID
 
 from approvals.diffs import (
     MetadataRow,
@@ -19,8 +21,20 @@ from approvals.diffs import (
 
 # Said by the sentence, or shown as what they are.
 SHOWN = frozenset({"change", "proposed", "edits"})
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 SHOWN_OF_CHANGE = frozenset(
-    {"op", "agent", "content", "tags", "own_tags", "metadata", "derived"}
+    {
+        "op",
+        "agent",
+        "content",
+        "tags",
+        "own_tags",
+        "metadata",
+        "derived",
+        "memory_id",
+        "memory_ids",
+        "supersedes",
+    }
 )
 
 
@@ -38,6 +52,15 @@ class Body:
     def content(self) -> str:
         content = self.change.get("content")
         return content if isinstance(content, str) else ""
+
+    @property
+    def targets(self) -> list[UUID]:
+        """The memories that the change names."""
+        named = [self.change.get("memory_id")]
+        for name in ("memory_ids", "supersedes"):
+            listed = self.change.get(name)
+            named += listed if isinstance(listed, list) else []
+        return [UUID(one) for one in named if isinstance(one, str) and _ID.fullmatch(one)]
 
     @property
     def has_more(self) -> bool:

@@ -89,7 +89,15 @@ class MemoryAdmin(Record):
 @admin.register(MemoryRevision)
 class RevisionAdmin(Record):
     agent_path = "memory__agent"
-    list_display = ("id", "memory", "version", "action", "state", "actor_label", "at")
+    list_display = (
+        "id",
+        "memory",
+        "version",
+        "action",
+        "state",
+        text("actor_label"),
+        "at",
+    )
     list_filter = ("state",)
     list_select_related = ("memory",)
     search_fields = ("memory__id",)
@@ -142,7 +150,14 @@ class IndexEntryAdmin(Record):
 class ApiKeyAdmin(Record):
     """Keys are made and revoked on the page of their agent."""
 
-    list_display = ("prefix", "agent", "name", "last_used_at", "expires_at", "revoked_at")
+    list_display = (
+        "prefix",
+        "agent",
+        text("name"),
+        "last_used_at",
+        "expires_at",
+        "revoked_at",
+    )
     list_select_related = ("agent",)
     search_fields = ("prefix", "agent__agent_id")
     search_help_text = "The beginning of a key (amps_ and 8 characters), or an agent's id."
@@ -163,7 +178,14 @@ class ApiKeyAdmin(Record):
 
 @admin.register(AuditEntry)
 class AuditEntryAdmin(Record):
-    list_display = ("chain", "sequence", "at", "actor_label", "action", "proposal_id")
+    list_display = (
+        "chain",
+        "sequence",
+        "at",
+        text("actor_label"),
+        "action",
+        "proposal_id",
+    )
     list_filter = ("actor_kind",)
     search_fields = ("proposal_id", "agent__agent_id", "action")
     search_help_text = "The whole id of a proposal or of an agent, or an action."
@@ -196,7 +218,14 @@ class AgentAdmin(Written):
 
     agent_path = ""
     form = AgentForm
-    list_display = ("agent_id", "name", "owner", "is_active", "is_paused", "created_at")
+    list_display = (
+        "agent_id",
+        text("name"),
+        "owner",
+        "is_active",
+        "is_paused",
+        "created_at",
+    )
     list_filter = ("is_active", "is_paused")
     list_select_related = ("owner",)
     search_fields = ("id", "agent_id", "name")

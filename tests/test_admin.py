@@ -19,7 +19,7 @@ from memories import audit
 from memories.actors import SYSTEM, Actor
 from memories.errors import Impossible, NotAllowed
 from memories.models import Agent, AuditEntry, User
-from memories.services import authenticate, edit_person
+from memories.services import authenticate, create_key, edit_agent, edit_person
 from tests import build
 from tests.access_table import ROWS
 
@@ -404,10 +404,13 @@ def test_lists_ask_as_often_for_many_rows_as_for_few(admin: Client, row: str) ->
 def test_markup_in_a_memory_is_text_in_the_admin(admin: Client) -> None:
     bad = "<img src=x onerror=alert(1)>\u202e\n<script>alert(2)</script>"
     memory = build.memory(build.agent(), bad, tags=[bad], metadata={bad: bad})
+    edit_agent(memory.agent, name=bad, owner=None, actor=SYSTEM)
+    key, _ = create_key(memory.agent, name=bad, actor=SYSTEM)
     proposal = build.held(memory.agent, bad + "!")
     decision = build.reject(proposal, comment=bad)
-    rows = (memory, memory.revisions.get(), proposal, decision)
+    rows = (memory, memory.revisions.get(), proposal, decision, key)
     lists = [f"/admin/{model}/" for model in ROWS]
+    lists.append("/admin/memories/user/add/")
     for address in [*lists, *(page_of(row) for row in rows)]:
         page = text_of(admin.get(address))
         assert "<img src=x" not in page

@@ -48,7 +48,7 @@ class Agent(models.Model):
     objects = AgentQuerySet.as_manager()
 
     def __str__(self) -> str:
-        return self.name or self.agent_id
+        return self.agent_id  # the name may hold anything, and show as nothing
 
     @property
     def state(self) -> str:
