@@ -15,6 +15,7 @@ from approvals.agent_pages import RECORD_DAYS, agent_page, agents_for
 from approvals.http import DeskRequest, signed_in
 from memories import services
 from memories.actors import Actor
+from memories.collections import building_progress
 from memories.errors import DomainError
 from memories.models import Agent
 
@@ -35,9 +36,15 @@ def agents(request: DeskRequest) -> HttpResponse:
         "form": form,
         "days": RECORD_DAYS,
         "can_make": services.refusal_to_make_agents(request.user) is None,
+        # Its numbers are of every agent's memories.
+        "building": building_progress() if _sees_all_as_admin(request) else None,
     }
     status = 200 if form.is_valid() else 400
     return render(request, "agents/agents.html", context, status=status)
+
+
+def _sees_all_as_admin(request: DeskRequest) -> bool:
+    return request.user.manages and request.user.all_agents
 
 
 @require_safe

