@@ -36,6 +36,8 @@ def _own_index(settings: Settings, tmp_path: Path) -> Iterator[None]:
     """Each test has an index of its own, opened only by those that use it."""
     settings.DATA_DIR = tmp_path
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    # Otherwise each new test client looks up every static file before its first request.
+    settings.WHITENOISE_AUTOREFRESH = True
     yield
     close_index()
 
