@@ -22,15 +22,15 @@ class Verdict(Enum):
 class Facts:
     """What is known of a change before anything is written.
 
-    ``types`` are the memory types of what is touched and of what results; ``by_admin``
-    where an admin asks, not an agent.
+    ``types`` are the memory types of what is touched and of what results;
+    ``decides_alone`` where who asks needs nobody's approval to take a memory away.
     """
 
     op: str
     types: frozenset[str]
     agent_paused: bool = False
     echoes_rejected: bool = False
-    by_admin: bool = False
+    decides_alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ Policy = Callable[[Facts], Ruling]
 def default_policy(facts: Facts) -> Ruling:
     """Hold every change that touches or results in long-term memory; but an admin takes a
     bad memory away in one step."""
-    if facts.op == "forget" and facts.by_admin:
+    if facts.op == "forget" and facts.decides_alone:
         return Ruling(Verdict.APPLY)
     if facts.agent_paused:
         return Ruling(Verdict.HOLD, "every change of this agent waits for a person")

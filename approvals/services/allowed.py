@@ -46,6 +46,11 @@ def refusal_to_approve_own(agent: Agent, user: User) -> NotAllowed | None:
     return _refusal_of_owner(agent, user) or _refusal_of_author()
 
 
+def decides_alone(user: User) -> bool:
+    """Whether this person takes a memory away in one step, without a proposal."""
+    return user.manages and not settings.REQUIRE_SECOND_PERSON
+
+
 def refusal_to_retry(user: User) -> NotAllowed | None:
     """Why this person cannot ask the index to try again, or None. It is no decision, so
     the owner of an agent may."""

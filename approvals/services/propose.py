@@ -10,6 +10,7 @@ from django.utils import timezone
 from approvals.models import Decision, Proposal
 from approvals.policies import Facts, Verdict, judge
 from approvals.services.allowed import (
+    decides_alone,
     refusal_to_approve,
     refusal_to_decide,
     refusal_to_propose,
@@ -24,12 +25,13 @@ from memories.models import Agent, Memory, MemoryRevision, User
 from memories.writing import writing
 
 AboutOne = Revise | Forget
+WAITS = "It waits in the queue."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposed:
-    """``decision`` is set where the author approved it in the same act. ``waits`` is a
-    sentence where a proposal waits, "" where nobody has to decide any more."""
+    """``decision`` is set where the author approved it in the same act. ``waits`` says
+    so where a proposal waits, "" where nobody has to decide any more."""
 
     outcome: Outcome
     decision: Decision | None = None
@@ -108,7 +110,7 @@ def waits_for_approval(op: str, memory: Memory, agent: Agent, user: User) -> boo
         op=op,
         types=frozenset({memory.memory_type}),
         agent_paused=agent.is_paused,
-        by_admin=user.manages,
+        decides_alone=decides_alone(user),
     )
     return judge(facts).verdict is not Verdict.APPLY
 
@@ -140,10 +142,10 @@ def _require_seen(change: AboutOne, outcome: Outcome, seen_version: int) -> None
 def _held(outcome: Outcome, proposal: Proposal, author: User, *, approve: bool) -> Proposed:
     if not outcome.why:
         # Another's row, which must not be locked after the memory it is about.
-        return Proposed(outcome=outcome, waits="The same is proposed already.")
+        return Proposed(outcome=outcome, waits=f"The same is proposed already. {WAITS}")
     refusal = refusal_to_decide(proposal, author) or refusal_to_approve(proposal, author)
     if refusal or not approve:
-        return Proposed(outcome=outcome, waits=str(refusal or "Somebody else decides it."))
+        return Proposed(outcome=outcome, waits=f"{WAITS} {refusal or ''}".rstrip())
     targets = proposal.targets.select_related("memory")
     memories = [target.memory for target in targets]
     seen = seen_digest(proposal, memories, timezone.now())

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from approvals.models import Proposal, ProposalTarget
 from approvals.policies import Facts, Verdict, judge
+from approvals.services.allowed import decides_alone
 from approvals.services.close import withdraw_locked
 from approvals.services.draft import digest_of, draft, ends_at, summary_of, text_fold_of
 from memories import audit
@@ -188,7 +189,7 @@ class _Submission:
             types=frozenset(types),
             agent_paused=self.agent.is_paused,
             echoes_rejected=self._echoes_rejected(change),
-            by_admin=isinstance(self.by, User) and self.by.manages,
+            decides_alone=isinstance(self.by, User) and decides_alone(self.by),
         )
 
     def _echoes_rejected(self, change: Change) -> bool:

@@ -142,7 +142,7 @@ def _proposed(
     if made.decision:
         messages.success(request, f"{sentences.outcome(made.decision)}: {said}.")
     elif made.waits:
-        messages.success(request, f"Proposed: {said}. It waits. {made.waits}")
+        messages.success(request, f"Proposed: {said}. {made.waits}")
     elif made.outcome.ok:
         messages.success(request, f"Done: {said}.")
     else:
