@@ -25,6 +25,7 @@ from memories.writing import writing
 logger = logging.getLogger(__name__)
 
 ADMIN = "admin"
+ADDRESS = r"^Ampsite is ready: (\S+)/$"
 CREDENTIAL = r"^ +password: (\S+)$"
 KEY = r"^ +API key of the agent \S+: (\S+)$"
 PROPOSAL = r"/proposals/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/"
@@ -92,6 +93,19 @@ def told(base_url: str) -> str:
     if opens:
         lines += [asked, "", *_curl(base_url, key)]
     return _text(lines)
+
+
+def renew_note() -> None:
+    """Leave in the note only what is still true: a key that opens nothing goes, and the
+    note with it where nothing else is left. One of another database stays as it is."""
+    try:
+        note = note_path().read_text()
+    except FileNotFoundError:
+        return
+    if renewed := told(_found(ADDRESS, note)):
+        _write(renewed)
+    elif ApiKey.objects.filter(prefix=_found(KEY, note)[:13]).exists():
+        note_path().unlink()
 
 
 def still_open() -> list[str]:

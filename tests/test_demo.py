@@ -15,10 +15,11 @@ from approvals import demo, services
 from approvals.demo import billing, release
 from approvals.models import Decision, Proposal
 from memories import audit
+from memories.actors import SYSTEM
 from memories.characters import count_hidden
 from memories.index import collection_name
 from memories.models import Agent, ApiKey, AuditEntry, IndexEntry, Memory, User
-from memories.services import authenticate
+from memories.services import authenticate, revoke_key
 from tests import build
 
 pytestmark = pytest.mark.django_db
@@ -179,8 +180,14 @@ def test_a_demo_that_nobody_can_approve_leaves_nothing_behind() -> None:
 def test_its_end_shuts_its_agents_out_and_keeps_what_happened(ada: User) -> None:
     mine = build.key(build.agent("mine"))
     text = run()[-1]
-    known = Memory.objects.count()
-    assert "support-bot" in " ".join(run("--end"))
+    known, waited = Memory.objects.count(), Proposal.objects.pending().count()
+    said = " ".join(run("--end"))
+    assert "support-bot" in said
+    assert f"they withdrew before: {waited}." in said
+    assert "queue" not in said
+    assert not Proposal.objects.pending().exists()
+    withdrew = AuditEntry.objects.filter(action="proposal.withdrawn")
+    assert set(withdrew.values_list("actor_kind", flat=True)) == {"agent"}
     assert authenticate(text) is None
     assert not ApiKey.objects.filter(is_demo=True, revoked_at=None).exists()
     assert [agent.agent_id for agent in Agent.objects.filter(is_active=True)] == ["mine"]
@@ -188,5 +195,14 @@ def test_its_end_shuts_its_agents_out_and_keeps_what_happened(ada: User) -> None
     assert mine.revoked_at is None
     assert Memory.objects.count() == known
     entries = AuditEntry.objects.count()
-    run("--end")
+    assert run("--end") == ["The demo has ended already; nothing was left to do."]
     assert AuditEntry.objects.count() == entries
+
+
+def test_what_no_key_is_left_to_withdraw_is_named_at_its_end(ada: User) -> None:
+    run()
+    for key in ApiKey.objects.all():
+        revoke_key(key, actor=SYSTEM)
+    waited = Proposal.objects.pending().count()
+    assert run("--end")[-1] == f"Still in the queue, to be rejected: {waited}."
+    assert Proposal.objects.pending().count() == waited

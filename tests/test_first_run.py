@@ -181,6 +181,33 @@ def test_what_was_written_down_is_open_until_it_is_closed() -> None:
 
 
 @pytest.mark.django_db
+def test_the_note_loses_what_the_end_of_the_demo_made_untrue(note: Path) -> None:
+    first_run.prepare(URL)
+    call_command("seed_demo", "--end")
+    kept = note.read_text()
+    assert note.stat().st_mode & 0o777 == 0o600
+    assert found(first_run.CREDENTIAL, kept)
+    assert "amps_" not in kept
+    assert "curl" not in kept
+    assert kept == first_run.told(URL)
+
+    User.objects.update(is_active=False)
+    note.write_text(kept + "    API key of the agent x: " + str(ApiKey.objects.first()))
+    call_command("seed_demo", "--end")
+    assert not note.exists()
+
+
+@pytest.mark.django_db
+def test_the_end_of_a_demo_leaves_the_note_of_another_database(note: Path) -> None:
+    first_run.prepare(URL)
+    other = note.read_text().replace("amps_", "amps-")
+    note.write_text(other)
+    User.objects.update(is_active=False)
+    call_command("seed_demo", "--end")
+    assert note.read_text() == other
+
+
+@pytest.mark.django_db
 @pytest.mark.case("F12")
 def test_a_login_that_hashes_the_password_anew_does_not_change_it(
     settings: Settings, note: Path

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.db.models import Q
+from django.utils import timezone
+
 from approvals.demo import billing, coding, support
 from approvals.demo.story import Story
 from approvals.demo.support import FIRST, QUESTION
 from approvals.models import Proposal
+from approvals.services import withdraw_all
 from memories.actors import SYSTEM
 from memories.models import Agent, ApiKey, IndexEntry, User
 from memories.services import revoke_key, set_active
 from memories.writing import writing
 
-__all__ = ["AGENT_ID", "FIRST", "QUESTION", "Seeded", "end", "is_seeded", "seed"]
+__all__ = ["AGENT_ID", "FIRST", "QUESTION", "Ended", "Seeded", "end", "is_seeded", "seed"]
 
 AGENT_ID = "support-bot"
 
@@ -28,6 +32,16 @@ class Seeded:
 
     proposal: Proposal
     key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The ids of the ``agents`` that were on until now, how many proposals were
+    ``withdrawn``, and how many still wait, because no key was left to withdraw them."""
+
+    agents: list[str]
+    withdrawn: int
+    waiting: int
 
 
 def is_seeded() -> bool:
@@ -50,14 +64,18 @@ def seed(*, reviewer: User) -> Seeded:
     return Seeded(proposal, story.text)
 
 
-def end() -> list[str]:
-    """Revoke the demo's keys and switch its agents off; the ids of those agents. What they
+def end() -> Ended:
+    """Withdraw what waits, revoke the demo's keys and switch its agents off. What they
     remember and what was decided stays, as it does for every agent."""
     with writing():
-        keys = list(ApiKey.objects.filter(is_demo=True).select_related("agent"))
-        for key in keys:
+        usable = ApiKey.objects.usable(timezone.now()).filter(is_demo=True)
+        withdrawn = sum(withdraw_all(by=key) for key in usable.select_related("agent"))
+        agents = Agent.objects.filter(keys__is_demo=True)
+        is_on = Q(is_active=True) | Q(keys__revoked_at=None, keys__is_demo=True)
+        ended = list(agents.filter(is_on).distinct().order_by("agent_id"))
+        for key in ApiKey.objects.filter(is_demo=True).select_related("agent"):
             revoke_key(key, actor=SYSTEM)
-        agents = Agent.objects.filter(keys__in=keys).distinct().order_by("agent_id")
-        for agent in agents:
+        for agent in ended:
             set_active(agent, False, actor=SYSTEM)
-    return [agent.agent_id for agent in agents]
+        waiting = Proposal.objects.pending().filter(agent__in=agents).count()
+    return Ended([agent.agent_id for agent in ended], withdrawn, waiting)

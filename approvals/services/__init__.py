@@ -12,7 +12,7 @@ from approvals.services.allowed import (
     refusal_to_propose,
     refusal_to_retry,
 )
-from approvals.services.close import close_overtaken, withdraw
+from approvals.services.close import close_overtaken, withdraw, withdraw_all
 from approvals.services.decide import (
     approve,
     note_refused_decision,
@@ -82,4 +82,5 @@ __all__ = [
     "waits_for_approval",
     "with_edits",
     "withdraw",
+    "withdraw_all",
 ]

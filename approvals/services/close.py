@@ -35,6 +35,23 @@ def withdraw(proposal_id: UUID, *, by: ApiKey) -> Proposal:
     return proposal
 
 
+def withdraw_all(*, by: ApiKey) -> int:
+    """Take back every pending proposal of the key's agent; return how many.
+
+    Raises ``NotAllowed`` as ``withdraw`` does; then none is taken back.
+    """
+    with writing():
+        mine = Proposal.objects.pending().filter(agent=by.agent).order_by("pk")
+        reason = Proposal.ClosedReason.BY_AGENT
+        events = [
+            withdraw_locked(proposal, by=by, reason=reason)
+            for proposal in mine.select_for_update(of=("self",))
+        ]
+        if events:
+            audit.append(events)
+    return len(events)
+
+
 def withdraw_locked(
     proposal: Proposal, *, by: ApiKey | User, reason: Proposal.ClosedReason
 ) -> audit.Event:

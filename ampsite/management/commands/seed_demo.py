@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from ampsite.first_run import renew_note
 from approvals import demo
 from memories.errors import DomainError
 from memories.management.operator import OperatorCommand
@@ -24,7 +25,7 @@ class Command(OperatorCommand):
         parser.add_argument(
             "--end",
             action="store_true",
-            help="revoke the demo's keys and switch its agents off",
+            help="withdraw what the demo's agents wait for, revoke their keys, switch them off",
         )
 
     def handle(self, *, reviewer: str | None, end: bool, **_: Any) -> None:
@@ -46,11 +47,19 @@ class Command(OperatorCommand):
         self.stdout.write(seeded.key)
 
     def _end(self) -> None:
-        agents = demo.end()
-        if agents:
-            self.stdout.write(f"Switched off, their keys revoked: {', '.join(agents)}.")
-        else:
+        if not demo.is_seeded():
             self.stdout.write("There is no demo; nothing was changed.")
+            return
+        ended = demo.end()
+        renew_note()
+        if ended.agents:
+            names = ", ".join(ended.agents)
+            self.stdout.write(f"Switched off, their keys revoked: {names}.")
+            self.stdout.write(f"Proposals they withdrew before: {ended.withdrawn:,}.")
+        else:
+            self.stdout.write("The demo has ended already; nothing was left to do.")
+        if ended.waiting:
+            self.stdout.write(f"Still in the queue, to be rejected: {ended.waiting:,}.")
 
 
 def _reviewer(username: str | None) -> User:
