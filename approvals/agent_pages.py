@@ -28,7 +28,7 @@ HELD = {
     ),
     "paused": "Every change waits for a person, short-term memory too: the agent is paused.",
     "off": (
-        "Nothing comes in: the agent is switched off and its keys answer 401. What still "
+        "Nothing comes in: the agent is switched off and its keys are refused. What still "
         "waits can only be rejected."
     ),
 }
@@ -74,7 +74,7 @@ class Key:
 
     @property
     def opens_all(self) -> bool:
-        return set(self.key.scopes) >= set(ApiKey.SCOPES)
+        return set(self.key.scopes) >= set(ApiKey.OFFERED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,7 @@ class AuditForm(forms.Form):
     action = forms.ChoiceField(required=False)
     actor = forms.CharField(required=False, max_length=80)
     name = forms.CharField(
-        label="Name of who acted",
+        label="By whom",
         required=False,
         max_length=100,
         widget=forms.TextInput(attrs={"type": "search"}),

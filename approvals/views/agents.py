@@ -23,7 +23,7 @@ SAID = {
     ("pause", True): "{} is paused: every change waits for a person now.",
     ("pause", False): "{} is no longer paused: short-term memory is stored at once again.",
     ("switch", True): "{} is switched on again: its keys work.",
-    ("switch", False): "{} is switched off: its keys answer 401 from now on.",
+    ("switch", False): "{} is switched off: its keys are refused from now on.",
 }
 
 

@@ -61,7 +61,7 @@ def test_a_switched_off_agent_is_shut_out_until_it_is_switched_on(
     office: Client, api: build.Api
 ) -> None:
     said = press(office, api.agent, "Switch off")
-    assert "its keys answer 401 from now on" in said
+    assert "its keys are refused from now on" in said
     assert api.client.get("/api/v1/whoami").status_code == 401
     press(office, api.agent, "Switch on")
     assert api.client.get("/api/v1/whoami").status_code == 200

@@ -163,7 +163,7 @@ def test_what_is_held_is_said_in_each_state(agent: Agent, desk: Client) -> None:
     assert 'data-state="paused"' in page
     set_active(agent, False, actor=SYSTEM)
     page = text_of(desk, page_of(agent))
-    assert "its keys answer 401" in page
+    assert "its keys are refused" in page
     assert "switched off" in page
 
 

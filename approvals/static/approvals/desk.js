@@ -62,6 +62,7 @@
   const say = (text) => {
     const status = document.getElementById("status");
     status.dataset.kind = "trouble";
+    status.classList.remove("over");
     status.querySelector("p").textContent = text;
   };
 
@@ -69,7 +70,7 @@
   const putAway = (root) => {
     for (const form of root.querySelectorAll(".undo[data-until]")) {
       const left = new Date(form.dataset.until) - Date.now();
-      setTimeout(() => (form.hidden = true), Math.max(0, left));
+      setTimeout(() => form.parentElement?.classList.add("over"), Math.max(0, left));
     }
   };
 
