@@ -35,19 +35,25 @@ def given(password: str) -> str:
 
 
 def doubts(password: str, user: User) -> str:
-    """What is weak about it, or "". Whoever runs a command may decide so; they should only
-    know it."""
+    """What is weak about a password that was taken, or "". Whoever runs a command may
+    decide so; they should only know it."""
     try:
         validate_password(password, user)
     except ValidationError as error:
-        return " ".join(error.messages)
+        weak, name = " ".join(error.messages), user.get_username()
+        return (
+            f"Note: {weak} It was taken anyway; manage.py changepassword {name} changes it."
+        )
     return ""
 
 
 def _typed() -> str:
-    """From standard input; a person at a terminal is asked, unseen."""
+    """From standard input; a person at a terminal is asked twice, unseen."""
     if sys.stdin is None:
         raise CommandError("There is no standard input to read the password from.")
     if sys.stdin.isatty():
-        return getpass("Password: ")
+        password = getpass("Password: ")
+        if getpass("Password again: ") != password:
+            raise CommandError("The two are not the same; nothing was changed.")
+        return password
     return sys.stdin.readline().rstrip("\r\n")

@@ -24,7 +24,7 @@ class Command(OperatorCommand):
         if user is None:
             raise CommandError(f"There is no user {username}.")
         password = passwords.given(password)
-        if doubts := passwords.doubts(password, user):
-            self.stderr.write(f"Note: {doubts}")
         services.change_password(user, password, actor=SYSTEM)
         self.stdout.write(f"{username} has a new password.")
+        if doubts := passwords.doubts(password, user):
+            self.stderr.write(doubts)

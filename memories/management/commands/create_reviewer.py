@@ -15,7 +15,7 @@ from memories.models import User
 
 
 class Command(OperatorCommand):
-    help = "Make a person who can sign in."
+    help = "Make a person who can log in."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("username", metavar="USERNAME")
@@ -35,15 +35,15 @@ class Command(OperatorCommand):
         limited = None if agents is None else _names(agents)
         password = passwords.given(password)
         _require_a_name(username)
-        if doubts := passwords.doubts(password, User(username=username)):
-            self.stderr.write(f"Note: {doubts}")
         try:
             services.create_person(
                 username, password=password, role=role, agents=limited, actor=SYSTEM
             )
         except DomainError as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"{username} can sign in as {role}.")
+        self.stdout.write(f"{username} can log in as {role}.")
+        if doubts := passwords.doubts(password, User(username=username)):
+            self.stderr.write(doubts)
 
 
 def _require_a_name(username: str) -> None:
