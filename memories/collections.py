@@ -27,8 +27,8 @@ GRACE = timedelta(seconds=60)
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the collection being built is: ``done`` of ``total`` live memories, of which
-    ``failed`` could not be embedded so far."""
+    """How far a collection is: ``done`` of ``total`` live memories, of which ``failed``
+    could not be embedded so far."""
 
     kind: Kind
     done: int
@@ -86,11 +86,28 @@ def building_progress() -> Progress | None:
     return _progress(building) if building else None
 
 
-def _progress(building: Collection) -> Progress:
-    entries = IndexEntry.objects.filter(collection=building.name, memory=OuterRef("pk"))
+def answering_progress() -> Progress:
+    """How far the collection that answers recall is."""
+    return _progress(serving())
+
+
+def backlog() -> str:
+    """A sentence about what recall does not find yet, or ""."""
+    progress = answering_progress()
+    waiting = progress.counts()["waiting"]
+    if not waiting:
+        return ""
+    return (
+        f"The index is being filled: {waiting:,} of {progress.total:,} memories are not in "
+        "it yet; until then recall does not find them."
+    )
+
+
+def _progress(collection: Collection) -> Progress:
+    entries = IndexEntry.objects.filter(collection=collection.name, memory=OuterRef("pk"))
     live = Memory.objects.live()
     return Progress(
-        kind=building.kind,
+        kind=collection.kind,
         done=live.filter(
             Exists(entries.filter(indexed_version=F("wanted_version")))
         ).count(),

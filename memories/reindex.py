@@ -9,7 +9,12 @@ from uuid import UUID
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from memories.collections import Progress, building_progress, catch_up, settle
+from memories.collections import (
+    answering_progress,
+    building_progress,
+    catch_up,
+    settle,
+)
 from memories.drain import drain
 from memories.index import get_index, serving
 from memories.index.base import batches
@@ -92,21 +97,8 @@ def rebuild(report: Callable[[str], None] = lambda _: None) -> Difference:
         get_index(collection).drop(compare(collection).orphans)
         _send_again(_indexed(collection).values_list("memory_id", flat=True), collection)
     while drain(1.0)[1]:
-        report(str(building_progress() or _standing()))
+        report(str(building_progress() or answering_progress()))
     return compare()
-
-
-def _standing() -> Progress:
-    """How far the collection that answers is."""
-    collection = serving()
-    behind = IndexEntry.objects.behind().filter(collection=collection.name)
-    total = Memory.objects.live().count()
-    return Progress(
-        kind=collection.kind,
-        done=max(0, total - behind.count()),
-        total=total,
-        failed=behind.exclude(last_error="").count(),
-    )
 
 
 def _entries(collection: Collection) -> QuerySet[IndexEntry]:

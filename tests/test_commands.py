@@ -13,8 +13,10 @@ from django.core.management.base import CommandError
 from django.test import Client
 from django.utils import timezone
 
+from ampsite.management.commands import serve
 from memories import reindex
 from memories.index import Point, get_index
+from memories.management import passwords
 from memories.models import Agent, AuditEntry, IndexEntry, Memory, User
 from memories.services import authenticate
 from memories.tasks import reconcile_index
@@ -40,7 +42,7 @@ def test_the_key_of_a_new_agent_stands_alone_on_the_last_line() -> None:
     key = authenticate(run("create_agent", "crew/scout-1", "--name", "Scout")[-1])
     assert key is not None
     assert (key.agent.agent_id, key.agent.name) == ("crew/scout-1", "Scout")
-    assert set(key.scopes) == set(key.SCOPES)
+    assert set(key.scopes) == set(key.OFFERED)
 
 
 def test_an_agent_can_be_limited_and_owned() -> None:
@@ -90,6 +92,41 @@ def test_a_password_can_come_from_standard_input(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("sys.stdin", io.StringIO("päss word \n"))
     run("create_reviewer", "rosa", "--password", "-")
     assert User.objects.get(username="rosa").check_password("päss word ")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("typed", "taken"), [(("one two 3", "one two 3"), True), (("one two 3", "one"), False)]
+)
+@pytest.mark.parametrize("command", ["create_reviewer", "changepassword"])
+def test_at_a_terminal_a_password_is_asked_for_twice(
+    monkeypatch: pytest.MonkeyPatch, command: str, typed: tuple[str, str], taken: bool
+) -> None:
+    if command == "changepassword":
+        build.person("rosa")
+    answers = iter(typed)
+    monkeypatch.setattr("sys.stdin", Terminal())
+    monkeypatch.setattr(passwords, "getpass", lambda _asked: next(answers))
+    if taken:
+        run(command, "rosa")
+    else:
+        assert "not the same" in refusal(command, "rosa")
+    rosa = User.objects.filter(username="rosa").first()
+    assert taken == (rosa is not None and rosa.check_password("one two 3"))
+
+
+@pytest.mark.parametrize("command", ["create_reviewer", "changepassword"])
+def test_a_weak_password_is_taken_with_a_note_that_says_so(command: str) -> None:
+    if command == "changepassword":
+        build.person("rosa")
+    said = io.StringIO()
+    call_command(command, "rosa", password="12345", stdout=io.StringIO(), stderr=said)
+    assert "It was taken anyway; manage.py changepassword rosa" in said.getvalue()
+    assert User.objects.get(username="rosa").check_password("12345")
 
 
 @pytest.mark.parametrize(
@@ -233,3 +270,27 @@ def orphan(agent: Agent) -> Point:
         text="nobody remembers this",
         dense=dense,
     )
+
+
+def test_what_recall_does_not_find_yet_is_named(agent: Agent) -> None:
+    build.memory(agent, "one")
+    build.drain()
+    assert run("reindex", "--progress") == [
+        "No index is being built, and nothing waits to be indexed."
+    ]
+    assert served() == ["Ampsite is ready: http://desk/", "Ctrl-C stops it."]
+
+    build.memory(agent, "two")
+    (behind,) = run("reindex", "--progress")
+    assert behind.startswith("The index is being filled: 1 of 2 memories are not in it yet")
+    assert behind in served()
+    asked = run("reindex", "--ask")
+    assert asked[0].startswith("The server builds the index again: 0 of 2")
+    assert asked[1:] == [behind]
+
+
+def served() -> list[str]:
+    """What ``serve`` says once it is ready."""
+    out = io.StringIO()
+    serve.Command(stdout=out)._say("http://desk", first_run=False)
+    return out.getvalue().splitlines()

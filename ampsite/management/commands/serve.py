@@ -62,12 +62,15 @@ class Command(BaseCommand):
         except CannotListen as error:
             raise CommandError(str(error)) from error
         self._say(base_url, first_run=first_run)
+        connections.close_all()
         server.run(signals)
         _end(server, embedded)
 
     def _say(self, base_url: str, *, first_run: bool) -> None:
         note = told(base_url) if first_run else ""
         self.stdout.write(note or f"Ampsite is ready: {base_url}/")
+        if backlog := collections.backlog():
+            self.stdout.write(backlog)
         self.stdout.write("Ctrl-C stops it.")
         self.stdout.flush()
 

@@ -7,7 +7,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import CommandError
 
 from memories import reindex
-from memories.collections import begin, building_progress
+from memories.collections import backlog, begin, building_progress
 from memories.embedding import EmbeddingFailed, Kind, configured_kind, get_embedder
 from memories.index import IndexInUse, IndexUnavailable, close_index
 from memories.management.operator import OperatorCommand
@@ -23,7 +23,7 @@ class Command(OperatorCommand):
         parser.add_argument(
             "--check",
             action="store_true",
-            help="change nothing; exit 1 if database and index differ",
+            help="compare and change nothing; exit 1 if database and index differ",
         )
         parser.add_argument(
             "--ask",
@@ -31,7 +31,9 @@ class Command(OperatorCommand):
             help="let the server build it again, beside the one that answers",
         )
         parser.add_argument(
-            "--progress", action="store_true", help="say how far the server is with that"
+            "--progress",
+            action="store_true",
+            help="say how far the server is with that, and what recall does not find yet",
         )
 
     def handle(self, *, check: bool, ask: bool, progress: bool, **_: Any) -> None:
@@ -68,11 +70,12 @@ class Command(OperatorCommand):
         if ask and building_progress() is None:
             begin(_kind())
         found = building_progress()
-        self.stdout.write(
-            f"The server builds the index again: {found}."
-            if found
-            else "No index is being built."
-        )
+        if found:
+            self.stdout.write(f"The server builds the index again: {found}.")
+        if behind := backlog():
+            self.stdout.write(behind)
+        if not found and not behind:
+            self.stdout.write("No index is being built, and nothing waits to be indexed.")
 
 
 def _kind() -> Kind:
