@@ -24,8 +24,6 @@ SCOPES = {
     "forget": "forget memories, or propose it",
     "merge": "merge memories, or propose it",
     "expire": "set when memories end, or propose it",
-    "sessions": "read and write sessions",
-    "frames": "read and write frames of conversations",
 }
 
 
@@ -78,8 +76,8 @@ class _ScopesForm(forms.Form):
         error_messages={"required": OUT_OF_DATE, "invalid": OUT_OF_DATE},
     )
     scopes = forms.MultipleChoiceField(
-        choices=[(scope, scope) for scope in ApiKey.SCOPES],
-        initial=list(ApiKey.SCOPES),
+        choices=[(scope, scope) for scope in ApiKey.OFFERED],
+        initial=list(ApiKey.OFFERED),
         widget=forms.CheckboxSelectMultiple,
         error_messages={
             "required": "Tick at least one: without any the key opens nothing."

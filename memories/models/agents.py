@@ -69,6 +69,7 @@ class ApiKey(models.Model):
     """What an agent shows at the door. Only the SHA-256 of the secret is kept."""
 
     SCOPES = ("remember", "recall", "forget", "merge", "expire", "sessions", "frames")
+    OFFERED = SCOPES[:5]  # what a new key gets; nothing is behind the others yet
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="keys")

@@ -29,7 +29,7 @@ def introduce_agent(
     *,
     name: str = "",
     owner: User | None = None,
-    scopes: Sequence[str] = ApiKey.SCOPES,
+    scopes: Sequence[str] = ApiKey.OFFERED,
     key_id: UUID | None = None,
     actor: Actor,
 ) -> tuple[Agent, ApiKey, str]:
@@ -46,7 +46,7 @@ def create_key(
     agent: Agent,
     *,
     actor: Actor,
-    scopes: Sequence[str] = ApiKey.SCOPES,
+    scopes: Sequence[str] = ApiKey.OFFERED,
     name: str = "",
     expires_at: datetime | None = None,
     key_id: UUID | None = None,
@@ -60,7 +60,7 @@ def create_key(
     """
     unknown = sorted(set(scopes) - set(ApiKey.SCOPES))
     if unknown:
-        known = ", ".join(ApiKey.SCOPES)
+        known = ", ".join(ApiKey.OFFERED)
         raise Impossible(
             f"There is no scope {unknown[0]!r}; the scopes are {known}.", pointer="/scopes"
         )

@@ -128,6 +128,15 @@ def test_an_envelope_speaks_for_its_own_agent_only(api: build.Api) -> None:
     assert Memory.objects.count() == 1
 
 
+def test_a_new_key_gets_what_there_is_and_an_old_one_keeps_its_own(agent: Any) -> None:
+    made, _ = create_key(agent, actor=SYSTEM)
+    assert made.scopes == ["remember", "recall", "forget", "merge", "expire"]
+    api = build.Api(agent, ApiKey.SCOPES)
+    body = api.client.get("/api/v1/whoami").json()
+    assert body["scopes"] == list(ApiKey.SCOPES)
+    assert api.amp("recall", query="anything").status_code == 200
+
+
 def test_whoami_says_what_a_key_may_do(agent: Any) -> None:
     api = build.Api(agent, ["recall"])
 

@@ -20,7 +20,7 @@ class Command(OperatorCommand):
         parser.add_argument("--name", default="", help="what people call it")
         parser.add_argument(
             "--scopes",
-            default=",".join(ApiKey.SCOPES),
+            default=",".join(ApiKey.OFFERED),
             help="what the key opens, separated by commas (default: %(default)s)",
         )
         parser.add_argument(
