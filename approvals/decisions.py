@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from approvals.models import Decision
+from approvals.models import Decision, Proposal
 from approvals.services import refusal_to_undo, undoable_until
 from memories.models import User
 
@@ -22,7 +22,8 @@ class Undoable:
 
 def last_undoable(user: User) -> Undoable | None:
     """The decision this person took last, while it can still be undone."""
-    mine = Decision.objects.filter(reviewer=user, undone_at=None)
+    visible = Proposal.objects.visible_to(user)
+    mine = Decision.objects.filter(reviewer=user, undone_at=None, proposal__in=visible)
     last = mine.select_related("proposal__agent").order_by("-at", "-pk").first()
     if last is None or refusal_to_undo(last, user, timezone.now()):
         return None

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import zip_longest
-from time import monotonic
+from time import thread_time
 from uuid import UUID
 
 from django.db.models import Prefetch
@@ -106,12 +106,12 @@ class _Differ:
 
     def __init__(self, number: int) -> None:
         self.room, self.left, self.is_first = Room(), number, True
-        self.texts_end = monotonic() + SECONDS
+        self.texts_end = thread_time() + SECONDS
         self.metadata_end = self.texts_end + METADATA_SECONDS
 
     def parts(self, before: MemoryRevision | None, after: MemoryRevision) -> Parts:
         old, new = Version.of(before) if before else NOTHING, Version.of(after)
-        seconds = max(0.0, self.texts_end - monotonic()) / max(1, self.left)
+        seconds = max(0.0, self.texts_end - thread_time()) / max(1, self.left)
         is_first, self.left, self.is_first = self.is_first, self.left - 1, False
         changed = _changed(old, new)
         if old.metadata != new.metadata:
@@ -124,7 +124,7 @@ class _Differ:
         if list(old.tags) != list(new.tags):
             tags = diffs.diff_tags(old.tags, new.tags)
         if old.metadata != new.metadata:
-            left = max(0.0, self.metadata_end - monotonic())
+            left = max(0.0, self.metadata_end - thread_time())
             metadata = diffs.diff_metadata(
                 old.metadata, new.metadata, deadline_seconds=left
             )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -75,15 +77,25 @@ def undo(decision_id: int, *, reviewer: User) -> Proposal:
 def _take_back(proposal: Proposal, decision: Decision, reviewer: User) -> None:
     now = timezone.now()
     touched = touched_ids(proposal, with_edits(proposal.change, decision.edits))
+    closed = _closed_by_it(decision, touched)  # locked before the memories
     decision.undone_at = now
     decision.save(update_fields=["undone_at"])
-    _reopen(proposal, now)
+    if not _reopen(proposal, now):
+        raise CannotUndo(
+            "The agent asked for the same again, and that waits now: decide it instead."
+        )
+    reopened = [one.pk for one in closed if _reopen(one, now)]
     event = audit.Event(
         action="decision.undone",
         actor=Actor.of(reviewer),
         agent=proposal.agent_id,
         proposal_id=proposal.pk,
-        payload={"outcome": decision.outcome, "revision": proposal.revision},
+        objects=tuple(f"proposal:{pk}" for pk in reopened),
+        payload={
+            "outcome": decision.outcome,
+            "revision": proposal.revision,
+            "reopened": [str(pk) for pk in reopened],
+        },
     )
     if touched:
         made = proposal.memory_id if proposal.op in MAKES else None
@@ -92,14 +104,26 @@ def _take_back(proposal: Proposal, decision: Decision, reviewer: User) -> None:
         audit.append([event])
 
 
-def _reopen(proposal: Proposal, now: datetime) -> None:
+def _closed_by_it(decision: Decision, touched: Collection[UUID]) -> list[Proposal]:
+    """Proposals that closed themselves since, for what the decision took from them."""
+    gone = Proposal.objects.filter(
+        closed_reason=Proposal.ClosedReason.TARGET_GONE,
+        closed_at__gte=decision.at,
+        targets__memory__in=touched,
+    )
+    rows = Proposal.objects.filter(pk__in=gone.values("pk")).order_by("pk")
+    return list(rows.select_for_update(of=("self",)))
+
+
+def _reopen(proposal: Proposal, now: datetime) -> bool:
+    """Whether it waits again; not where the agent's same request waits already."""
     proposal.status, proposal.closed_at = Proposal.Status.PENDING, None
+    proposal.closed_reason = ""
     proposal.revision += 1
     proposal.updated_at = now
     try:
         with transaction.atomic():
-            proposal.save(update_fields=["status", "closed_at", "revision", "updated_at"])
+            proposal.save()
     except IntegrityError:
-        raise CannotUndo(
-            "The agent asked for the same again, and that waits now: decide it instead."
-        ) from None
+        return False
+    return True

@@ -11,7 +11,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from approvals import services
-from approvals.models import Decision, Proposal
+from approvals.models import Decision, Proposal, ProposalTarget
 from memories import audit
 from memories.errors import CannotUndo, NotAllowed, ProposalNotFound
 from memories.models import Agent, AuditEntry, Memory, MemoryRevision, User
@@ -80,8 +80,9 @@ def test_what_was_replaced_lives_again(api: Api, agent: Agent, reviewer: User) -
     old.refresh_from_db()
     assert (old.state, old.superseded_by, old.version) == ("live", None, 3)
     assert recalled(api, "support opens") == ["Support opens at nine."]
-    stale = Proposal.objects.with_staleness().filter(stale=True)
-    assert stale.get() == proposal  # drafted on version 1: a person looks again
+    assert (
+        ProposalTarget.objects.moved().get().proposal == proposal
+    )  # drafted on version 1: a person looks again
 
 
 @pytest.mark.case("G30")
@@ -261,3 +262,34 @@ def test_a_decision_that_is_no_number_is_none(
     answer = desk.post(reverse("approvals:undo", args=[proposal.pk]), {"decision": number})
 
     assert answer.status_code == 404
+
+
+@pytest.mark.case("G30")
+def test_what_closed_itself_for_the_undone_decision_waits_again(
+    agent: Agent, reviewer: User
+) -> None:
+    memory = build.memory(agent, "Old code.")
+    forgetting = build.forgetting(agent, memory)
+    expiring = build.expiring(agent, memory)
+    decision = build.approve(forgetting, reviewer)
+    services.close_overtaken()
+    expiring.refresh_from_db()
+    assert expiring.closed_reason == "target_gone"
+
+    services.undo(decision.pk, reviewer=reviewer)
+
+    expiring.refresh_from_db()
+    assert (expiring.status, expiring.closed_reason) == ("pending", "")
+    assert expiring.revision == 2
+    entry = AuditEntry.objects.get(action="decision.undone")
+    assert f"proposal:{expiring.pk}" in entry.objects_json
+
+
+def test_the_page_offers_no_undo_of_what_the_person_may_not_see_any_more(
+    desk: Client, agent: Agent, reviewer: User
+) -> None:
+    build.approve(build.held(agent), reviewer)
+    reviewer.all_agents = False
+    reviewer.save()
+
+    assert "Undo" not in desk.get(reverse("approvals:queue")).content.decode()
