@@ -56,13 +56,11 @@ class AuditForm(forms.Form):
 
     def __init__(self, data: QueryDict, *, user: User) -> None:
         super().__init__(data, auto_id="filter-%s", label_suffix="")
-        self.agents = dict(
-            Agent.objects.visible_to(user)
-            .order_by("agent_id")
-            .values_list("pk", "agent_id")
-        )
+        agents = Agent.objects.visible_to(user).order_by("agent_id")
         site = [(SITE, "none: the site's own")] if user.all_agents else []
-        named = [(str(pk), agent_id) for pk, agent_id in self.agents.items()]
+        named = [
+            (str(pk), agent_id) for pk, agent_id in agents.values_list("pk", "agent_id")
+        ]
         self._choose("agent", [("", "any"), *site, *named])
         self._choose("action", [("", "any"), *_actions()])
         self.fields["actor"].widget = forms.Select(choices=self._actors(user))

@@ -57,6 +57,7 @@ ACTIONS = (
     "user.switched_on",
     "user.switched_off",
     "user.password_changed",
+    "site.restored",
 )
 
 _CLOSED: dict[str, str] = {
@@ -210,6 +211,12 @@ def _limits(payload: Payload, objects: Sequence[str]) -> Saying:
     return Saying(did="limited", thing=thing, agent="", more=f" to {listed}")
 
 
+def _restored(payload: Payload, _objects: Sequence[str]) -> Saying:
+    made_at = payload.get("made_at")
+    more = f" made at {made_at}" if made_at else ""
+    return Saying(did="restored", thing="a backup", agent="", more=more)
+
+
 def _about_user(did: str) -> Callable[[Payload, Sequence[str]], Saying]:
     def told(payload: Payload, objects: Sequence[str]) -> Saying:
         return Saying(did=did, thing=_user(payload, objects), agent="")
@@ -256,6 +263,7 @@ _TOLD: dict[str, Callable[[Payload, Sequence[str]], Saying]] = {
     "agent.renamed": _renamed,
     "key.created": _key_made,
     "key.revoked": _key_revoked,
+    "site.restored": _restored,
     "user.created": _user_made,
     "user.role_changed": _role,
     "user.limits_changed": _limits,

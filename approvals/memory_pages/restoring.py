@@ -21,10 +21,6 @@ class Restoring:
     tags: diffs.TagsDiff | None
     metadata: tuple[diffs.MetadataRow, ...] | None
 
-    @property
-    def changes_anything(self) -> bool:
-        return any(part is not None for part in (self.text, self.tags, self.metadata))
-
 
 def restoring_of(memory: Memory, version: int) -> Restoring:
     """Raises ``MemoryNotFound`` when it has no such version."""

@@ -204,16 +204,16 @@ def test_filters_live_in_the_address(auditor: Client, query: str, found: int) ->
     build.person("eve")
     build.short_term(bot)
     day = timedelta(days=1)
-    today = timezone.now().date()
+    first, last = AuditEntry.objects.earliest("pk"), AuditEntry.objects.latest("pk")
     names = {
         "rosa": rosa.pk,
         "bot": bot.pk,
         "memory": memory.pk,
         "proposal": memory.revisions.get().proposal_id,
         "key": bot.keys.get().prefix,
-        "today": today,
-        "tomorrow": today + day,
-        "yesterday": today - day,
+        "today": first.at.date(),
+        "tomorrow": last.at.date() + day,
+        "yesterday": first.at.date() - day,
     }
     page = auditor.get(f"{URL}?{query.format(**names)}")
     assert page.status_code == 200

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.conf import settings
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -108,7 +109,9 @@ def test_what_is_too_old_to_undo_offers_no_button(
 ) -> None:
     build.approve(build.held(agent), reviewer)
     assert shown(desk).done[0].undoable_until is not None
-    Decision.objects.update(at=timezone.now() - timedelta(seconds=31))
+    Decision.objects.update(
+        at=timezone.now() - timedelta(seconds=settings.UNDO_SECONDS + 1)
+    )
     assert shown(desk).done[0].undoable_until is None
     assert "Undo" not in Forms(desk.get("/work/")).buttons
 
