@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -42,7 +43,7 @@ def back_up(path: Path) -> Manifest:
     with TemporaryDirectory(prefix=".ampsite-", dir=path.absolute().parent) as folder:
         files = {DATABASE: Path(folder, DATABASE)}
         dumps.dump(files[DATABASE])
-        if not settings.SECRET_KEY_GIVEN:
+        if not settings.SECRET_KEY_GIVEN and _secret_path().exists():
             files[SECRET_KEY] = _secret_path()
         manifest = Manifest(
             made_at=timezone.now().isoformat(),
@@ -66,7 +67,7 @@ def restore(path: Path, *, overwrite: bool) -> Manifest:
     ``CannotDump``, ``AlreadyServed`` and ``OSError``.
     """
     near = dumps.sqlite_path().parent if _is_sqlite() else Path(settings.DATA_DIR)
-    with TemporaryDirectory(prefix=".ampsite-", dir=near) as folder:
+    with _made(near), TemporaryDirectory(prefix=".ampsite-", dir=near) as folder:
         manifest = archive.extract(path, Path(folder))
         dumps.check(Path(folder, DATABASE), manifest.vendor)
         _require_known(manifest)
@@ -79,6 +80,20 @@ def restore(path: Path, *, overwrite: bool) -> Manifest:
         IndexEntry.objects.all().distrust()
         audit.append([_restored(manifest)])
     return manifest
+
+
+@contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """The folder is there, and gone again where it was new and nothing came of it."""
+    is_new = not folder.exists()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        if is_new:
+            with suppress(OSError):  # something was left in it after all
+                folder.rmdir()
+        raise
 
 
 def broken_chains() -> Iterator[str]:

@@ -49,6 +49,45 @@ def test_a_database_that_is_not_migrated_is_told_what_to_run(
     _refused(tmp_path, *words, said="manage.py migrate")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["create_agent", "scout"],
+        ["serve", "--port", "0"],
+        ["restore", "/nowhere/backup"],
+        ["backup", "/nowhere/backup"],
+    ],
+)
+def test_a_command_that_is_refused_leaves_nothing_in_the_wrong_folder(
+    tmp_path: Path, words: list[str]
+) -> None:
+    data = tmp_path / "wrong"
+    said = "/nowhere/backup" if words[0] == "restore" else str(data)
+    _refused(data, *words, said=said, SECRET_KEY="")
+    assert not data.exists()
+    data.mkdir()
+    _refused(data, *words, said=said, SECRET_KEY="")
+    assert list(data.iterdir()) == []
+
+
+def test_an_empty_database_is_named(tmp_path: Path) -> None:
+    database = tmp_path / "ampsite.sqlite3"
+    database.touch()
+    _refused(tmp_path, "audit_verify", said=f"not up to date ({database})")
+
+
+def test_what_migrating_makes_is_kept(tmp_path: Path) -> None:
+    data = tmp_path / "deep" / "data"
+    for _ in range(2):
+        assert manage(data, "migrate", "--noinput", SECRET_KEY="").returncode == 0
+        kept = (data / "secret-key").read_text()
+    assert (data / "secret-key").stat().st_mode & 0o777 == 0o600
+    assert len(kept) > 50
+    told = "from django.conf import settings; print(settings.SECRET_KEY)"
+    done = manage(data, "shell", "--no-imports", "-c", told, SECRET_KEY="")
+    assert done.stdout.strip() == kept
+
+
 def test_a_file_that_is_no_database_is_told_from_one(tmp_path: Path) -> None:
     (tmp_path / "ampsite.sqlite3").write_bytes(b"no database at all" * 100)
     _refused(tmp_path, "audit_verify", said="The database cannot be used")

@@ -18,6 +18,8 @@ from memories.models import Memory
 class Command(OperatorCommand):
     help = "Make the database what it was when FILE was made. The server has to be stopped."
 
+    needs_database = False
+
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", metavar="FILE", type=Path)
         parser.add_argument(

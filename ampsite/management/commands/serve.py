@@ -14,12 +14,14 @@ from django.db.migrations.executor import MigrationExecutor
 from ampsite.checks import beyond_loopback, complaints, is_loopback
 from ampsite.embedded import Embedded, start_embedded
 from ampsite.first_run import against_others, prepare, told
+from ampsite.secret import keep_secret
 from ampsite.serving import CannotListen, Signals, WebServer, bind, warm_up
 from ampsite.sole import AlreadyServed, serve_alone
 from ampsite.wsgi import application
 from memories import collections, reindex
 from memories.embedding import EmbeddingFailed, get_embedder
 from memories.index import IndexInUse, IndexUnavailable, close_index, serving
+from memories.management.operator import not_up_to_date, require_database
 from memories.models import Collection
 
 logger = logging.getLogger(__name__)
@@ -52,6 +54,8 @@ class Command(BaseCommand):
         except CannotListen as error:
             raise CommandError(str(error)) from error
         _require_migrated()
+        if not settings.SECRET_KEY_GIVEN:
+            settings.SECRET_KEY = keep_secret(settings.DATA_DIR, settings.SECRET_KEY)
         if not is_loopback(host):
             _require_closed(host, first_run=first_run)
         base_url = settings.PUBLIC_URL or _address(host, listener.getsockname()[1])
@@ -84,13 +88,14 @@ def _require_sound_settings(host: str) -> None:
 
 
 def _require_migrated() -> None:
+    require_database()
     try:
         executor = MigrationExecutor(connection)
         behind = executor.migration_plan(executor.loader.graph.leaf_nodes())
     except DatabaseError as error:
         raise CommandError(f"The database cannot be used: {error}".strip()) from error
     if behind:
-        raise CommandError("The database is not up to date: run manage.py migrate first.")
+        raise CommandError(not_up_to_date())
 
 
 def _require_closed(host: str, *, first_run: bool) -> None:
