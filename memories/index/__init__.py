@@ -40,7 +40,8 @@ PAUSE_SECONDS = (
 # for one that was retired is caught up with before that one is dropped.
 SERVING_SECONDS = 2.0
 
-_lock = Lock()
+_lock = Lock()  # never held while an index is opened or deleted: that may take seconds
+_turns: dict[str, Lock] = {}  # of those who open or delete one collection
 _open: dict[str, MemoryIndex] = {}
 _failures: dict[str, tuple[float, IndexUnavailable]] = {}  # with their monotonic time
 _serving: tuple[float, Collection] | None = None  # with the time of the look
@@ -77,28 +78,33 @@ def get_index(collection: Collection | None = None) -> MemoryIndex:
     not by each of those who wait meanwhile."""
     collection = collection or serving()
     name = collection.name
-    with _lock:
-        if name not in _open:
-            failure = _failures.get(name)
-            if failure and time.monotonic() < failure[0] + PAUSE_SECONDS:
-                raise IndexUnavailable(str(failure[1])) from failure[1]
-            index = _adapter(collection)
-            try:
-                index.ensure()
-            except IndexUnavailable as error:
-                _failures[name] = (time.monotonic(), error)
-                raise
+    if index := _open.get(name):
+        return index
+    with _turn(name):
+        if index := _open.get(name):
+            return index
+        failure = _failures.get(name)
+        if failure and time.monotonic() < failure[0] + PAUSE_SECONDS:
+            raise IndexUnavailable(str(failure[1])) from failure[1]
+        index = _adapter(collection)
+        try:
+            index.ensure()
+        except IndexUnavailable as error:
+            _failures[name] = (time.monotonic(), error)
+            raise
+        with _lock:
             _open[name] = index
             _failures.pop(name, None)
-        return _open[name]
+        return index
 
 
 def discard(collection: Collection) -> None:
     """Delete a collection that nobody asks any more, with all its points; safe to repeat.
     Raises ``IndexUnavailable``."""
-    with _lock:
-        index = _open.pop(collection.name, None) or _adapter(collection)
-        index.destroy()
+    with _turn(collection.name):
+        with _lock:
+            index = _open.pop(collection.name, None)
+        (index or _adapter(collection)).destroy()
 
 
 def close_index() -> None:
@@ -110,6 +116,11 @@ def close_index() -> None:
         look_again()
     for index in indexes:
         index.close()
+
+
+def _turn(name: str) -> Lock:
+    with _lock:
+        return _turns.setdefault(name, Lock())
 
 
 def _is_alone() -> bool:

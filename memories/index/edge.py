@@ -52,8 +52,14 @@ def encode_document(text: str) -> tuple[list[int], list[float]]:
 
 
 def encode_query(text: str) -> tuple[list[int], list[float]]:
-    """BM25 terms of a query, as (indices, values); both empty where no word is left."""
-    vector = _BM25.embed_query(expand(text))
+    """BM25 terms of a query, as (indices, values); both empty where no word is left. Raises
+    ``IndexUnavailable`` for a query that the encoder cannot take."""
+    try:
+        vector = _BM25.embed_query(expand(text))
+    except BaseException as error:
+        if not _is_engines_own(error):
+            raise
+        raise base.IndexUnavailable(f"The query has no lexical vector: {error}") from error
     return vector.indices, vector.values
 
 

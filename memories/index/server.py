@@ -77,11 +77,10 @@ class ServerIndex:
         return self._open
 
     def ensure(self) -> None:
+        self._connect()
         with self._translated():
-            if self._open is None:
-                self._open = self._connect()
             try:
-                self._ensure_collection(self._open)
+                self._ensure_collection(self._client)
             except BaseException:
                 self._release()
                 raise
@@ -156,7 +155,7 @@ class ServerIndex:
             offset = str(following)
 
     def flush(self) -> None:
-        """Nothing to do: every write waits until the server has it."""
+        """Only ask whether the server is there: every write waited until it had it."""
         with self._translated():
             self._client.count(self._collection, exact=False)
 
@@ -165,14 +164,21 @@ class ServerIndex:
             self._release()
 
     def destroy(self) -> None:
+        self._connect()
         with self._translated():
-            client = self._open = self._open or self._connect()
             try:
-                client.delete_collection(self._collection)  # an unknown one is no error
+                # An unknown one is no error.
+                self._client.delete_collection(self._collection)
             finally:
                 self._release()
 
-    def _connect(self) -> QdrantClient:
+    def _connect(self) -> None:
+        """Before anything is asked: only now is it known whose turn there is to wait for."""
+        with self._translated():
+            if self._open is None:
+                self._open = self._opened()
+
+    def _opened(self) -> QdrantClient:
         if not self._local:
             return QdrantClient(
                 url=self._url,
@@ -194,14 +200,15 @@ class ServerIndex:
         client, self._open = self._open, None
         if client is None:
             return
-        if self._local:
-            with _folders_lock:
-                folder = _folders[self._url.removeprefix(LOCAL)]
-                folder.users -= 1
-                if folder.users:
-                    return
-                del _folders[self._url.removeprefix(LOCAL)]
-        client.close()
+        if not self._local:
+            client.close()
+            return
+        path = self._url.removeprefix(LOCAL)
+        with _folders_lock:
+            _folders[path].users -= 1
+            if not _folders[path].users:
+                del _folders[path]
+                client.close()  # in here, or whoever opens it meanwhile finds it taken
 
     def _ensure_collection(self, client: QdrantClient) -> None:
         if not client.collection_exists(self._collection):

@@ -6,20 +6,28 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import pytest
 from pytest_django import Settings
 
+from memories.embedding import Kind
 from memories.index import (
     PAUSE_SECONDS,
     IndexUnavailable,
     close_index,
     collection_name,
+    discard,
+    edge,
     get_index,
+    serving,
 )
 from memories.index.edge import EdgeIndex
 from memories.index.server import ServerIndex
+from memories.models import Collection
 from tests.memories.adapters import numbers, point, query
+
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
@@ -40,8 +48,9 @@ def test_it_lies_in_the_data_folder_under_the_embedder_s_name(tmp_path: Path) ->
 
 
 def test_threads_that_come_first_together_share_one_index() -> None:
+    collection = serving()
     with ThreadPoolExecutor(8) as pool:
-        found = set(pool.map(lambda _: id(get_index()), range(16)))
+        found = set(pool.map(lambda _: id(get_index(collection)), range(16)))
 
     assert len(found) == 1
 
@@ -82,3 +91,47 @@ def test_a_server_that_is_away_makes_it_unavailable(settings: Settings) -> None:
 
     with pytest.raises(IndexUnavailable):
         get_index()
+
+
+def other() -> Collection:
+    return Collection.of(Kind("hash", "", 256), Collection.State.BUILDING, again=True)
+
+
+@pytest.mark.parametrize("call", ["ensure", "destroy"])
+def test_while_one_collection_is_opened_or_deleted_another_can_be_had(
+    monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    collection = serving()
+    get_index(collection)
+    begun, may_go_on = Event(), Event()
+    real = getattr(EdgeIndex, call)
+
+    def slowly(index: EdgeIndex) -> None:
+        begun.set()
+        assert may_go_on.wait(60)
+        real(index)
+
+    monkeypatch.setattr(EdgeIndex, call, slowly)
+    with ThreadPoolExecutor(2) as pool:
+        slow = pool.submit(get_index if call == "ensure" else discard, other())
+        assert begun.wait(60)
+        had = pool.submit(get_index, collection)
+        try:
+            assert had.result(20).count() == 0
+        finally:
+            may_go_on.set()
+        slow.result(60)
+
+
+def test_a_query_that_the_encoder_cannot_take_makes_it_unavailable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Encoder:
+        def embed_query(self, _: str) -> None:
+            raise Exception("a panic of the engine")
+
+    index = get_index()
+    monkeypatch.setattr(edge, "_BM25", Encoder())
+
+    with pytest.raises(IndexUnavailable, match="panic"):
+        index.search(query("tea"))

@@ -6,12 +6,15 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
+from qdrant_client import QdrantClient
 
-from memories.index import edge
+from memories.index import edge, server
 from memories.index.base import IndexInUse, IndexUnavailable, MemoryIndex
 from tests.memories.adapters import (
     NOW,
@@ -154,6 +157,40 @@ def test_two_collections_at_one_place_know_nothing_of_each_other(
     (leg,) = two.search(words_only("tea"))
     assert numbers(leg) == [2]
     two.close()
+
+
+@pytest.mark.parametrize(
+    ("call", "asks"), [("ensure", "collection_exists"), ("destroy", "delete_collection")]
+)
+def test_a_collection_at_a_local_path_waits_for_its_turn_from_the_first_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, asks: str
+) -> None:
+    one, two = opened("local", tmp_path, name="one"), make("local", tmp_path, name="two")
+    folder = server._folders[str(tmp_path / "local")]
+    is_alone: list[bool] = []
+    ask = getattr(QdrantClient, asks)
+
+    def asked(*args: Any) -> Any:
+        is_alone.append(not in_another_thread(lambda: can_be_had(folder.turn)))
+        return ask(*args)
+
+    monkeypatch.setattr(QdrantClient, asks, asked)
+    getattr(two, call)()
+
+    assert is_alone == [True]
+    for index in (one, two):
+        index.close()
+
+
+def in_another_thread(call: Callable[[], bool]) -> bool:
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(call).result()
+
+
+def can_be_had(turn: Any) -> bool:
+    if found := turn.acquire(blocking=False):
+        turn.release()
+    return bool(found)
 
 
 @pytest.mark.case("F10")
