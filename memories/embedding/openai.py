@@ -87,8 +87,8 @@ class OpenAI:
             pause = PAUSE_SECONDS * 2 ** (attempt - 1) * random.uniform(0.5, 1.5)  # noqa: S311
             try:
                 answer = self._post(content, deadline)
-            except httpx.TransportError as error:
-                problem = f"cannot be reached ({type(error).__name__})"
+            except httpx.RequestError as error:
+                problem = f"cannot be reached or read ({type(error).__name__})"
             else:
                 if answer.status_code == httpx.codes.OK:
                     return self._vectors(answer, len(texts))

@@ -9,7 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ class Fake:
 
     answers: list[Answer | Callable[[Any], Answer]] = field(default_factory=list)
     asked: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
-    delay_seconds: float = 0.0
+    is_silent: Event = field(default_factory=Event)  # set: nothing is answered
     url: str = ""
 
     def answer(self, body: Any) -> Answer:
@@ -63,7 +64,8 @@ def fake(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             fake.asked.append((self.path, dict(self.headers), body))
             status, headers, answer = fake.answer(body)
-            time.sleep(fake.delay_seconds)
+            while fake.is_silent.is_set():
+                time.sleep(0.01)
             content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
             self.send_response(status)
             for name, value in headers.items():
@@ -77,14 +79,14 @@ def fake(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    Thread(target=server.serve_forever, daemon=True).start()
+    Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     fake.url = f"http://127.0.0.1:{server.server_port}/v1"
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr(openai, "PAUSE_SECONDS", 0.01)
     settings.AMPSITE_EMBEDDER, settings.EMBEDDER_MODEL = "openai", "a/model"
     settings.EMBEDDER_URL, settings.EMBEDDER_API_KEY = fake.url, KEY
     settings.EMBEDDER_DIMENSION, settings.EMBEDDER_TIMEOUT_SECONDS = 256, 5
     yield fake
+    fake.is_silent.clear()
     server.shutdown()
     server.server_close()
 
@@ -92,6 +94,15 @@ def fake(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
 @pytest.fixture
 def embedder(fake: Fake) -> Embedder:
     return get_embedder()
+
+
+@pytest.fixture(autouse=True)
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds that were waited before each further attempt, of which none pass."""
+    asked: list[float] = []
+    clock = SimpleNamespace(sleep=asked.append, monotonic=time.monotonic)
+    monkeypatch.setattr(openai, "time", clock)
+    return asked
 
 
 def test_a_batch_is_one_request_and_comes_back_in_its_own_order(
@@ -140,11 +151,14 @@ BUSY: list[Answer] = [
 
 @pytest.mark.parametrize("busy", BUSY)
 def test_a_server_that_is_busy_for_a_moment_is_asked_again(
-    fake: Fake, embedder: Embedder, busy: Answer
+    fake: Fake, embedder: Embedder, pauses: list[float], busy: Answer
 ) -> None:
     fake.answers = [busy, busy]
     assert len(embedder.embed_passages(["a", "b"])) == 2
     assert len(fake.asked) == 3
+    first, second = pauses
+    assert 0.25 <= first <= 0.75
+    assert 0.5 <= second <= 1.5
 
 
 def test_a_server_that_stays_busy_is_unavailable_and_no_text_is_to_blame(
@@ -156,31 +170,49 @@ def test_a_server_that_stays_busy_is_unavailable_and_no_text_is_to_blame(
     assert len(fake.asked) == 3
 
 
-def test_who_is_told_to_wait_long_gives_up_at_once(fake: Fake, embedder: Embedder) -> None:
+def test_who_is_told_to_wait_long_gives_up_at_once(
+    fake: Fake, embedder: Embedder, pauses: list[float]
+) -> None:
     fake.answers = [(429, {"Retry-After": "60"}, {})]
-    began = time.monotonic()
     with pytest.raises(EmbedderUnavailable, match="429"):
         embedder.embed_passages(["a"])
-    assert time.monotonic() - began < 2
-    assert len(fake.asked) == 1
+    assert (len(fake.asked), pauses) == (1, [])
 
 
-def test_a_retry_waits_as_long_as_it_was_told(fake: Fake, embedder: Embedder) -> None:
-    fake.answers = [(429, {"Retry-After": "1"}, {})]
-    began = time.monotonic()
+def test_a_retry_waits_as_long_as_it_was_told(
+    fake: Fake, embedder: Embedder, pauses: list[float]
+) -> None:
+    fake.answers = [(429, {"Retry-After": "4"}, {})]
     embedder.embed_passages(["a"])
-    assert time.monotonic() - began >= 1
+    assert pauses == [4]
 
 
 def test_a_question_waits_no_longer_than_the_timeout(
-    fake: Fake, settings: Settings
+    fake: Fake, settings: Settings, pauses: list[float]
 ) -> None:
     settings.EMBEDDER_TIMEOUT_SECONDS = 1
-    fake.delay_seconds = 3
-    began = time.monotonic()
+    fake.is_silent.set()
     with pytest.raises(EmbedderUnavailable, match="Timeout"):
         get_embedder().embed_query("tea")
-    assert time.monotonic() - began < 2
+    assert (len(fake.asked), pauses) == (1, [])
+
+
+def test_a_question_is_not_asked_again_when_the_pause_would_outlast_the_timeout(
+    fake: Fake, embedder: Embedder, pauses: list[float]
+) -> None:
+    fake.answers = [(429, {"Retry-After": "5"}, {})]
+    with pytest.raises(EmbedderUnavailable, match="429"):
+        embedder.embed_query("tea")
+    assert (len(fake.asked), pauses) == (1, [])
+
+
+def test_an_answer_that_cannot_be_unpacked_blames_no_text(
+    fake: Fake, embedder: Embedder
+) -> None:
+    fake.answers = [(200, {"Content-Encoding": "gzip"}, b"no gzip")] * 3
+    with pytest.raises(EmbedderUnavailable, match="DecodingError"):
+        embedder.embed_passages(["a"])
+    assert len(fake.asked) == 3
 
 
 def test_a_server_that_is_away_is_unavailable(fake: Fake, settings: Settings) -> None:
