@@ -27,7 +27,7 @@ def agent(agent_id: str = "", *, owner: User | None = None) -> Agent:
     return create_agent(agent_id or f"bot-{next(_number)}", owner=owner, actor=SYSTEM)
 
 
-def key(agent: Agent, scopes: Sequence[str] = ApiKey.SCOPES) -> ApiKey:
+def key(agent: Agent, scopes: Sequence[str] = ApiKey.OFFERED) -> ApiKey:
     return create_key(agent, scopes=scopes, actor=SYSTEM)[0]
 
 
@@ -183,7 +183,7 @@ def drain() -> int:
 class Api:
     """The REST API with one key."""
 
-    def __init__(self, agent: Agent, scopes: Sequence[str] = ApiKey.SCOPES) -> None:
+    def __init__(self, agent: Agent, scopes: Sequence[str] = ApiKey.OFFERED) -> None:
         self.agent = agent
         self.key, self.text = create_key(agent, scopes=scopes, actor=SYSTEM)
         self.client = Client(headers={"Authorization": f"Bearer {self.text}"})
