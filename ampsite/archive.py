@@ -9,6 +9,7 @@ import tarfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from hashlib import file_digest
 from pathlib import Path
 from typing import IO, Any
@@ -90,6 +91,7 @@ def _manifest(tar: tarfile.TarFile) -> Manifest:
     manifest = Manifest(**told)
     if DATABASE not in manifest.digests or set(manifest.digests) - MEMBERS:
         raise ValueError("other files than a backup has")
+    datetime.fromisoformat(manifest.made_at)  # raises ValueError where it is none
     return manifest
 
 

@@ -54,7 +54,7 @@ class PersonForm(_Limited):
         model = User
         fields = ("role", "all_agents", "agents", "is_active")
         help_texts = {
-            "is_active": "Without it the person is signed out and cannot sign in."
+            "is_active": "Without it the person is logged out and cannot log in."
         }
 
     def clean(self) -> dict[str, Any]:

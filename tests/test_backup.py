@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tarfile
 import time
 from collections.abc import Iterator
@@ -84,9 +85,9 @@ def rehearse(tmp_path: Path, origin: dict[str, str], elsewhere: dict[str, str]) 
         assert during > len(before), "nothing was written meanwhile"
     assert file.stat().st_mode & 0o777 == 0o600
 
-    two.mkdir()
     done = manage(two, "restore", str(file), **elsewhere)
     assert done.returncode == 0, done.stderr
+    assert re.match(r"Restored as of \d+ [A-Z][a-z]+ \d{4}, \d\d:\d\d UTC: ", done.stdout)
     with serving(two, tmp_path / "log", **elsewhere) as server:
         agent = Agent(server, key)
         deadline = time.monotonic() + RECALL_SECONDS
@@ -185,6 +186,8 @@ def test_a_backup_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_an_empty_database_is_not_backed_up(tmp_path: Path) -> None:
+    assert "no database" in refused(tmp_path, "backup", str(tmp_path / "backup"))
+    (tmp_path / "ampsite.sqlite3").touch()
     assert "empty" in refused(tmp_path, "backup", str(tmp_path / "backup"))
     assert not (tmp_path / "backup").exists()
 

@@ -32,6 +32,18 @@ def test_the_root_leads_to_the_queue(desk: Client) -> None:
     assert desk.get("/").headers["Location"] == QUEUE
 
 
+@pytest.mark.parametrize("limited", [False, True])
+def test_nothing_left_is_said_of_what_the_person_may_see(
+    agent: Agent, limited: bool
+) -> None:
+    sam = build.person("sam", agents=[agent.agent_id] if limited else None)
+    client = Client()
+    client.force_login(sam)
+    page = client.get("/proposals/").content.decode()
+    assert ("Every proposal that you may see is decided." in page) == limited
+    assert ("Every proposal is decided." in page) != limited
+
+
 def test_somebody_unknown_meets_the_login_page_and_comes_back(agent: Agent) -> None:
     proposal = build.held(agent)
     response = Client().get(address(proposal) + "?op=remember")

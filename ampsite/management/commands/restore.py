@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from ampsite.archive import SECRET_KEY, NotABackup
 from ampsite.backup import CannotRestore, broken_chains, restore
 from ampsite.dumps import CannotDump
 from ampsite.sole import AlreadyServed
+from approvals.sentences import instant
 from memories.management.operator import OperatorCommand
 from memories.models import Memory
 
@@ -37,9 +39,10 @@ class Command(OperatorCommand):
             name = error.filename or file
             raise CommandError(f"{name} cannot be used: {error.strerror}.") from error
         live = Memory.objects.live().count()
+        made_at = instant(datetime.fromisoformat(manifest.made_at))
         self.stdout.write(
-            f"Restored as of {manifest.made_at}: {live:,} live memories. The index is built "
-            "again when the server runs."
+            f"Restored as of {made_at}: {live:,} live memories. The server fills the index "
+            "again; until that is done, recall does not find all of them."
         )
         if SECRET_KEY not in manifest.digests and not settings.SECRET_KEY_GIVEN:
             self.stdout.write(
