@@ -1,5 +1,5 @@
 """The few words of curl that the documents use, for machines that lack it: ``-s``, ``-X``,
-``-H``, ``-d`` and an address. Prints the body, of an error as well."""
+``-H``, ``-d``, ``-w '\\n'`` and an address. Prints the body, of an error as well."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ def request(words: list[str]) -> Request:
         match word:
             case "-s":
                 pass
+            case "-w":
+                if next(rest) != r"\n":
+                    raise ValueError("curl -w writes a line's end here, and nothing else")
             case "-X":
                 method = next(rest)
             case "-H":
@@ -37,6 +40,8 @@ def main() -> None:
         answer = error
     with answer:
         sys.stdout.write(answer.read().decode())
+    if "-w" in sys.argv:
+        sys.stdout.write("\n")
 
 
 if __name__ == "__main__":
