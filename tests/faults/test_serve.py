@@ -132,6 +132,11 @@ def test_a_database_that_is_not_migrated_is_not_served(tmp_path: Path) -> None:
     assert "migrate" in done.stderr
 
 
+# Under two seconds on a machine of its own; other tests run beside this one. What would hold
+# up the end takes thirty seconds and more.
+SOON = 10
+
+
 @pytest.mark.parametrize(
     ("number", "how"),
     [
@@ -151,7 +156,7 @@ def test_it_ends_cleanly_and_soon(tmp_path: Path, number: int, how: str) -> None
             Thread(target=press, args=(server, number)).start()
         status, seconds = server.stop(number)
         assert status == 0, server.printed()
-        assert seconds < 2
+        assert seconds < SOON
         assert "Traceback" not in server.printed()
 
 
@@ -177,7 +182,7 @@ def test_who_waits_for_a_decision_is_answered_and_does_not_hold_up_the_end(
         time.sleep(1)
         assert not waiting.done()
         status, seconds = server.stop()
-        assert (status, seconds < 2) == (0, True)
+        assert (status, seconds < SOON) == (0, True)
         assert waiting.result(10)["approved"] is False
 
 
