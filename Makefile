@@ -5,7 +5,7 @@ PYTHON ?= python3
 # Not `?=`: a HOST that a shell exports must not open the desk to the network.
 HOST = 127.0.0.1
 PORT = 8000
-# A few of: check sqlite postgres redis browser. Empty means all.
+# A few of: check sqlite serving postgres browser redis. Empty means all.
 LANES =
 # How many lanes run side by side. Empty means as many as there are processors.
 JOBS =

@@ -41,6 +41,12 @@ _saying = Lock()
 PYTEST = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
 MANAGE = [sys.executable, "manage.py"]
 ELSEWHERE = "not browser and not redis"
+# Half of the time of the tests on SQLite goes into starting the product over and over. What
+# is not listed here runs in the other lane.
+STARTING = [
+    "tests/faults",
+    *(f"tests/test_{name}.py" for name in ("backup", "first_run", "demo", "operator")),
+]
 
 Environment = dict[str, str]
 Commands = list[list[str]]
@@ -78,11 +84,23 @@ def checks() -> Commands:
     ]
 
 
+# The quick one first, then the longest, so that none is left over at the end.
 LANES = {
     "check": Lane("format, lint, types, import contracts, migrations", checks),
     "sqlite": Lane(
         "tests on SQLite",
-        lambda: [[*PYTEST, "-m", f"{ELSEWHERE} and not postgres"]],
+        lambda: [
+            [
+                *PYTEST,
+                "-m",
+                f"{ELSEWHERE} and not postgres",
+                *(f"--ignore={path}" for path in STARTING),
+            ]
+        ],
+    ),
+    "serving": Lane(
+        "tests on SQLite that start servers and commands",
+        lambda: [[*PYTEST, "-m", f"{ELSEWHERE} and not postgres", *STARTING]],
     ),
     "postgres": Lane(
         "tests of the database on PostgreSQL, races included",
@@ -90,16 +108,16 @@ LANES = {
         ("postgresql",),
         ("DATABASE_URL", services.postgres),
     ),
+    "browser": Lane(
+        "tests in Chromium",
+        lambda: [[*PYTEST, "-m", "browser"]],
+        ("chromium",),
+    ),
     "redis": Lane(
         "Celery over Redis",
         lambda: [[*PYTEST, "-m", "redis"]],
         ("redis-tools",),
         ("CELERY_BROKER_URL", services.redis),
-    ),
-    "browser": Lane(
-        "tests in Chromium",
-        lambda: [[*PYTEST, "-m", "browser"]],
-        ("chromium",),
     ),
 }
 
