@@ -4,8 +4,12 @@ when it is complete, and only then is the old one dropped."""
 from __future__ import annotations
 
 import logging
+import math
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from uuid import UUID
 
 from django.db import IntegrityError
 from django.db.models import Exists, F, OuterRef, QuerySet
@@ -23,6 +27,11 @@ STEP = 1_000  # memories asked for at a time, so that a decision need not wait f
 # Longer than a process may believe in a collection that was retired, and than a request
 # may take that began with it.
 GRACE = timedelta(seconds=60)
+LOOK_SECONDS = 60.0  # between two looks at what was found not good enough
+
+# The name of a collection that was not good enough, with how far it was.
+_rejected: tuple[str, Progress] | None = None
+_look_at = -math.inf  # monotonic time of the next look at it
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +39,6 @@ class Progress:
     """How far a collection is: ``done`` of ``total`` live memories, of which ``failed``
     could not be embedded so far."""
 
-    kind: Kind
     done: int
     total: int
     failed: int
@@ -107,7 +115,6 @@ def _progress(collection: Collection) -> Progress:
     entries = IndexEntry.objects.filter(collection=collection.name, memory=OuterRef("pk"))
     live = Memory.objects.live()
     return Progress(
-        kind=collection.kind,
         done=live.filter(
             Exists(entries.filter(indexed_version=F("wanted_version")))
         ).count(),
@@ -116,22 +123,31 @@ def _progress(collection: Collection) -> Progress:
     )
 
 
-def catch_up(collection: Collection, limit: int | None = None) -> int:
-    """Ask for what the collection was never asked for, in order of age; return for how many
-    memories, ``limit`` at most; 0 when nothing is left."""
-    found = 0
-    for batch in batches(list(_lacking(collection).values_list("pk", flat=True)[:limit])):
-        with writing():
-            # Locked, so that the version is the one that whoever writes now leaves.
-            rows = Memory.objects.filter(pk__in=batch).order_by("pk")
-            memories = list(rows.select_for_update(of=("self",)))
-            IndexEntry.objects.want(
-                memories,
-                collection=collection.name,
-                priority=IndexEntry.Priority.REBUILD,
-            )
-        found += len(memories)
-    return found
+def catch_up(collection: Collection) -> int:
+    """Ask for what the collection was never asked for; return for how many memories."""
+    return sum(catching_up(collection))
+
+
+def catching_up(collection: Collection) -> Iterator[int]:
+    """``catch_up`` in steps and in order of age, each beginning where the last one ended;
+    for how many memories each."""
+    rest = _lacking(collection)
+    while found := list(rest.values_list("pk", flat=True)[:STEP]):
+        for batch in batches(found):
+            _ask_for(batch, collection)
+        yield len(found)
+        rest = _lacking(collection).filter(pk__gt=found[-1])
+
+
+def _ask_for(batch: list[UUID], collection: Collection) -> None:
+    with writing():
+        # Locked, so that the version is the one that whoever writes now leaves.
+        rows = Memory.objects.filter(pk__in=batch).order_by("pk")
+        IndexEntry.objects.want(
+            list(rows.select_for_update(of=("self",))),
+            collection=collection.name,
+            priority=IndexEntry.Priority.REBUILD,
+        )
 
 
 def finish(building: Collection) -> bool:
@@ -142,9 +158,7 @@ def finish(building: Collection) -> bool:
         return False
     progress = _progress(building)
     if not progress.is_good_enough:
-        logger.warning(
-            "%s is not put in the place of %s: %s", building, serving(), progress
-        )
+        _reject(building, progress)
         return False
     get_index(building).flush()
     if not _swap(building):
@@ -152,6 +166,29 @@ def finish(building: Collection) -> bool:
     look_again()
     logger.info("%s answers from now on (%s)", building, progress)
     return True
+
+
+def is_rejected(building: Collection) -> bool:
+    """Whether it was found not good enough a moment ago and nothing was written to it since:
+    another look would read every memory and find the same."""
+    is_known = _rejected is not None and _rejected[0] == building.name
+    return is_known and time.monotonic() < _look_at
+
+
+def reconsider() -> None:
+    """Look again at what was not good enough: something was written to it."""
+    global _look_at
+    _look_at = -math.inf
+
+
+def _reject(building: Collection, progress: Progress) -> None:
+    global _rejected, _look_at
+    if _rejected != (building.name, progress):
+        logger.warning(
+            "%s is not put in the place of %s: %s", building, serving(), progress
+        )
+    _rejected = building.name, progress
+    _look_at = time.monotonic() + LOOK_SECONDS
 
 
 def _swap(building: Collection) -> bool:
@@ -178,22 +215,22 @@ def _swap(building: Collection) -> bool:
 
 def drop_retired() -> None:
     """Delete what nobody asks any more. Raises ``IndexUnavailable``."""
-    retired = list(Collection.objects.retired())
-    if not retired:
+    retired = Collection.objects.retired()
+    dropped = list(retired.filter(changed_at__lt=timezone.now() - GRACE))
+    if not dropped:
         return
-    # A process that did not know yet may have written for the one that was retired.
+    # A process that did not know yet may have written for one that was retired.
     catch_up(serving())
-    for collection in retired:
-        if collection.changed_at < timezone.now() - GRACE:
-            discard(collection)
-            _forget(collection)
+    for collection in dropped:
+        discard(collection)
+        _forget(collection)
 
 
 def _forget(collection: Collection) -> None:
     entries = IndexEntry.objects.filter(collection=collection.name)
     for batch in batches(list(entries.values_list("pk", flat=True))):
         with writing():
-            IndexEntry.objects.filter(pk__in=batch).delete()
+            IndexEntry.objects.hold(batch).delete()
     with writing():
         collection.delete()
 
@@ -211,14 +248,20 @@ def _begin_with(kind: Kind) -> None:
 
 def _give_up(building: Collection, answering: Collection) -> None:
     logger.info("no longer building %s", building)
+    # Where its embedder could not be loaded meanwhile, what was written to the one that
+    # answers has no vector.
+    indexed = IndexEntry.objects.filter(
+        collection=answering.name,
+        due_at__gte=building.changed_at,
+        indexed_version=F("wanted_version"),
+    )
+    for batch in batches(list(indexed.values_list("pk", flat=True))):
+        with writing():
+            held = IndexEntry.objects.hold(batch)
+            held.filter(indexed_version=F("wanted_version")).update(
+                indexed_version=0, due_at=timezone.now()
+            )
     with writing():
-        # Where its embedder could not be loaded meanwhile, what was written to the one
-        # that answers has no vector.
-        IndexEntry.objects.filter(
-            collection=answering.name,
-            due_at__gte=building.changed_at,
-            indexed_version=F("wanted_version"),
-        ).update(indexed_version=0, due_at=timezone.now())
         Collection.objects.filter(pk=building.pk).update(
             state=Collection.State.RETIRED, changed_at=timezone.now()
         )

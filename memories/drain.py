@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import groupby
 
@@ -42,9 +42,10 @@ def drain(seconds: float = math.inf) -> tuple[int, bool]:
     beside it, if there is one, which takes its place once it is complete.
     """
     building, ends = collections.settle(), time.monotonic() + seconds
+    lacking = collections.catching_up(building) if building else iter(())
     written = 0
     try:
-        while (sent := _step(building)) is not None:
+        while (sent := _step(building, lacking)) is not None:
             written += sent
             if time.monotonic() > ends:
                 return written, True
@@ -55,15 +56,15 @@ def drain(seconds: float = math.inf) -> tuple[int, bool]:
     return written, False
 
 
-def _step(building: Collection | None) -> int | None:
+def _step(building: Collection | None, lacking: Iterator[int]) -> int | None:
     """Write a batch, or do a bit of what building takes; return the entries written, None
     when there is nothing left to do."""
     for collection in filter(None, (serving(), building)):
         if entries := _claim(collection):
             return _send(entries, collection)
-    if building is None:
+    if building is None or collections.is_rejected(building):
         return None
-    if collections.catch_up(building, collections.STEP):
+    if next(lacking, 0):
         _say(building)
         return 0
     collections.finish(building)
@@ -88,6 +89,7 @@ def _send(entries: Sequence[IndexEntry], collection: Collection) -> int:
         _release(entries)
         raise
     if collection.state == Collection.State.BUILDING:
+        collections.reconsider()
         _say(collection)
     return sent
 

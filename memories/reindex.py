@@ -39,9 +39,9 @@ def release_claims() -> None:
     """Make everything that is behind due now. Only for who knows that no worker holds a
     claim: a process that owns the index and has just started."""
     behind = IndexEntry.objects.behind()
-    if behind.exists():
+    for batch in batches(list(behind.values_list("pk", flat=True))):
         with writing():
-            behind.update(due_at=timezone.now())
+            IndexEntry.objects.hold(batch).update(due_at=timezone.now())
 
 
 def heal(collection: Collection | None = None) -> Difference:
@@ -129,8 +129,9 @@ def _among(entries: QuerySet[IndexEntry], memories: Iterable[UUID]) -> set[UUID]
 
 def _send_again(memories: Iterable[UUID], collection: Collection) -> None:
     for batch in batches(list(memories)):
+        asked = _entries(collection).filter(memory_id__in=batch)
         with writing():
-            _entries(collection).filter(memory_id__in=batch).update(
+            IndexEntry.objects.hold(asked.values_list("pk", flat=True)).update(
                 indexed_version=0,
                 due_at=timezone.now(),
                 priority=IndexEntry.Priority.REBUILD,
