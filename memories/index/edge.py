@@ -6,10 +6,12 @@ would stand still. Unoptimized search is exact.
 
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import rmtree
+from typing import IO
 from uuid import UUID
 
 import qdrant_edge as qdrant
@@ -70,6 +72,7 @@ class EdgeIndex:
         self._path = path
         self._dimension = dimension
         self._open: qdrant.EdgeShard | None = None
+        self._lock: IO[bytes] | None = None
 
     @property
     def _shard(self) -> qdrant.EdgeShard:
@@ -79,8 +82,14 @@ class EdgeIndex:
 
     def ensure(self) -> None:
         if self._open is None:
-            with self._translated():
-                self._open = self._load_or_create()
+            lock = self._take()
+            try:
+                with self._translated():
+                    self._open = self._load_or_create()
+            except base.IndexUnavailable:
+                lock.close()
+                raise
+            self._lock = lock
         with self._translated():
             existing = self._shard.info().payload_schema
             for field, params in _INDEXES.items():
@@ -158,9 +167,14 @@ class EdgeIndex:
 
     def close(self) -> None:
         shard, self._open = self._open, None
-        if shard is not None:
-            with self._translated():
-                shard.close()
+        lock, self._lock = self._lock, None
+        try:
+            if shard is not None:
+                with self._translated():
+                    shard.close()
+        finally:
+            if lock is not None:
+                lock.close()
 
     def destroy(self) -> None:
         self.close()
@@ -172,6 +186,24 @@ class EdgeIndex:
             raise base.IndexUnavailable(
                 f"The index in {self._path} cannot be deleted: {error.strerror}."
             ) from error
+
+    def _take(self) -> IO[bytes]:
+        """A lock of our own, held while the file is open. The engine has one too, but looks
+        for it only after it touched files that the process which holds it is using."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        file = self._path.with_name(f"{self._path.name}.lock").open("ab")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            file.close()
+            raise self._in_use() from error
+        return file
+
+    def _in_use(self) -> base.IndexInUse:
+        return base.IndexInUse(
+            f"Another process already uses the index in {self._path}: stop it, or set "
+            "QDRANT_URL so that several processes can share an index."
+        )
 
     def _load_or_create(self) -> qdrant.EdgeShard:
         config = qdrant.EdgeConfig(
@@ -205,10 +237,7 @@ class EdgeIndex:
             if not _is_engines_own(error):
                 raise
             if "WouldBlock" in str(error):
-                raise base.IndexInUse(
-                    f"Another process already uses the index in {self._path}: stop it, or "
-                    "set QDRANT_URL so that several processes can share an index."
-                ) from error
+                raise self._in_use() from error
             raise base.IndexUnavailable(
                 f"The index in {self._path} failed: {error}"
             ) from error

@@ -223,3 +223,27 @@ def in_another_process(code: str) -> subprocess.CompletedProcess[str]:
         timeout=60,
         check=False,
     )
+
+
+def test_who_is_refused_the_folder_touches_nothing_in_it(tmp_path: Path) -> None:
+    """The engine looks for its own lock after it opened files, and that broke every later
+    flush of the process that holds it."""
+    folder = tmp_path / "shard"
+    owner = edge.EdgeIndex(folder, dimension=embedder.dimension)
+    other = edge.EdgeIndex(folder, dimension=embedder.dimension)
+    owner.ensure()
+    owner.put([point(1, "tea")])
+    before = {p: (p.stat().st_size, p.stat().st_mtime_ns) for p in folder.rglob("*")}
+
+    with pytest.raises(IndexInUse, match="Another process"):
+        other.ensure()
+
+    assert before == {
+        p: (p.stat().st_size, p.stat().st_mtime_ns) for p in folder.rglob("*")
+    }
+    owner.put([point(2, "coffee")])
+    owner.flush()
+    owner.close()
+    other.ensure()
+    assert other.count() == 2
+    other.close()
