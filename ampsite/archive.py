@@ -22,7 +22,16 @@ DATABASE = "database"
 SECRET_KEY = "secret-key"  # noqa: S105  (a file's name)
 MEMBERS = {DATABASE, SECRET_KEY}
 PIECE = 1024 * 1024  # bytes
-_NOT_WHOLE = (tarfile.TarError, zlib.error, EOFError, ValueError, KeyError, TypeError)
+_NOT_WHOLE = (
+    tarfile.TarError,
+    zlib.error,
+    EOFError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+)
 
 
 class NotABackup(Exception):

@@ -119,10 +119,15 @@ def _require_whole(path: Path) -> None:
     try:
         with closing(sqlite3.connect(path)) as database:
             found = database.execute("PRAGMA integrity_check").fetchall()
+            ours = database.execute(
+                "SELECT 1 FROM sqlite_master WHERE name = 'memories_auditentry'"
+            ).fetchall()
     except sqlite3.DatabaseError as error:
         raise CannotDump(f"The database is damaged: {error}.") from error
     if found != [("ok",)]:
         raise CannotDump(f"The database is damaged: {found[0][0]}.")
+    if not ours:
+        raise CannotDump("It holds no database of Ampsite.")
 
 
 def _drop_tables() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import sqlite3
 import tarfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Event, Thread
 from urllib.parse import quote
@@ -17,6 +19,7 @@ import pytest
 from django.db import connection
 
 from ampsite.archive import NotABackup, extract
+from ampsite.dumps import CannotDump, check
 from tests.faults.server import Agent, Reviewer, Server, installed, manage, serving
 
 RECALL_SECONDS = 30
@@ -227,6 +230,27 @@ def test_a_file_that_is_not_whole_is_refused(tmp_path: Path) -> None:
     (tmp_path / "two").mkdir()
     assert str(file) in refused(tmp_path / "two", "restore", str(file))
     assert "No such file" in refused(tmp_path / "two", "restore", str(tmp_path / "none"))
+
+
+@pytest.mark.parametrize("manifest", [b'"abc"', b"[" * 100_000, b'{"digests": []}'])
+def test_a_manifest_of_another_shape_is_refused(tmp_path: Path, manifest: bytes) -> None:
+    file = tmp_path / "file"
+    with tarfile.open(file, "w:gz") as tar:
+        member = tarfile.TarInfo("manifest.json")
+        member.size = len(manifest)
+        tar.addfile(member, io.BytesIO(manifest))
+
+    with pytest.raises(NotABackup):
+        extract(file, tmp_path)
+
+
+def test_a_database_of_something_else_is_no_dump(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "other")) as other:
+        other.execute("CREATE TABLE tea (id INTEGER)")
+        other.commit()
+
+    with pytest.raises(CannotDump, match="no database of Ampsite"):
+        check(tmp_path / "other", "sqlite")
 
 
 def _rewritten(source: Path, target: Path, old: str, new: str) -> None:
