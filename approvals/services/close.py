@@ -21,13 +21,19 @@ def withdraw(proposal_id: UUID, *, by: ApiKey) -> Proposal:
     """Take back an own pending proposal.
 
     Raises ``ProposalNotFound`` (unknown or another agent's), ``NotAllowed`` when the key
-    lacks the scope of what was proposed, ``AlreadyDecided`` when it is no longer pending.
+    lacks the scope of what was proposed or a person proposed it, ``AlreadyDecided`` when
+    it is no longer pending.
     """
     with writing():
         mine = Proposal.objects.filter(pk=proposal_id, agent=by.agent)
         proposal = mine.select_for_update(of=("self",)).first()
         if proposal is None:
             raise ProposalNotFound(f"There is no proposal {proposal_id}.")
+        if proposal.author_id is not None:
+            raise NotAllowed(
+                "A person proposed this; an agent withdraws only what it asked for itself.",
+                code="not_yours",
+            )
         if not proposal.is_pending:
             raise AlreadyDecided(f"The proposal is {proposal.status}, no longer pending.")
         event = withdraw_locked(proposal, by=by, reason=Proposal.ClosedReason.BY_AGENT)

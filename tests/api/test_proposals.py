@@ -10,7 +10,9 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
+from approvals import services
 from approvals.models import Proposal
+from memories.changes import Forget
 from memories.cursors import write_cursor
 from memories.models import AuditEntry, IndexEntry, Memory, User
 from tests import build
@@ -162,6 +164,20 @@ def test_an_attempt_on_anothers_proposal_is_noted_in_the_own_record_alone(
     entry = AuditEntry.objects.get(action="decision.refused")
     assert (entry.agent_id, entry.chain) == (api.agent.pk, str(api.agent.pk))
     assert AuditEntry.objects.filter(agent=proposal.agent_id).count() == before
+
+
+def test_what_a_person_proposed_is_not_the_agents_to_withdraw(
+    api: build.Api, reviewer: User
+) -> None:
+    memory = build.memory(api.agent)
+    change = Forget(agent=api.agent.pk, memory_type="semantic", memory_ids=(memory.pk,))
+    held = services.propose(change, author=reviewer, seen_version=1, approve=False)
+    assert held.outcome.proposal is not None
+
+    refused = api.client.delete(f"/api/v1/proposals/{held.outcome.proposal.pk}")
+
+    assert (refused.status_code, refused.json()["code"]) == (403, "not_yours")
+    assert Proposal.objects.get(pk=held.outcome.proposal.pk).is_pending
 
 
 def test_withdrawing_needs_the_scope_of_what_was_proposed(api: build.Api) -> None:
