@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.db.models import QuerySet
-from django.http import HttpRequest
 
 from approvals.models import Decision, Proposal, ProposalDraft, ProposalTarget
+from memories.admin import LONG_IN_MEMORY
 from memories.admin_pages import Record, agent_of, text
+
+LONG_IN_PROPOSAL = "proposal__change_json"
 
 
 @admin.register(Proposal)
@@ -17,6 +18,7 @@ class ProposalAdmin(Record):
     list_display = ("id", "agent", "op", "memory_type", "status", "words", "created_at")
     list_filter = ("status", "op", "memory_type")
     list_select_related = ("agent",)
+    long = ("change_json",)
     search_fields = ("id", "memory_id", "agent__agent_id")
     search_help_text = "The whole id of a proposal, of its memory or of an agent."
     fields = (
@@ -38,9 +40,6 @@ class ProposalAdmin(Record):
         "ends_at",
     )
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return super().get_queryset(request).defer("change_json")
-
     @admin.display(description="text")
     def words(self, proposal: Any) -> str:
         return text("summary")(proposal)
@@ -53,8 +52,8 @@ class OfProposal(Record):
     """Rows that belong to a proposal."""
 
     agent_path = "proposal__agent"
-    fields: ClassVar[Any] = None
     list_select_related: ClassVar[Any] = ("proposal",)
+    long = (LONG_IN_PROPOSAL,)
     search_fields: ClassVar[Any] = ("proposal__id",)
     search_help_text = "The whole id of a proposal."
 
@@ -66,6 +65,7 @@ class OfProposal(Record):
 class TargetAdmin(OfProposal):
     list_display = ("id", "proposal", "memory", "version", "position")
     list_select_related = ("proposal", "memory")
+    long = (LONG_IN_PROPOSAL, *LONG_IN_MEMORY)
     search_fields = ("proposal__id", "memory__id")
     search_help_text = "The whole id of a proposal or of a memory."
     fields = ("proposal", "memory", "version", "position")
@@ -75,6 +75,7 @@ class TargetAdmin(OfProposal):
 class DraftAdmin(OfProposal):
     list_display = ("id", "proposal", "revision", "replaced_at", "replaced_by")
     list_select_related = ("proposal", "replaced_by")
+    long = (LONG_IN_PROPOSAL, "change_json", "targets_json")
     fields = (
         "proposal",
         "revision",
@@ -90,6 +91,7 @@ class DecisionAdmin(OfProposal):
     list_display = ("id", "proposal", "outcome", "reviewer", "reason", "at", "undone_at")
     list_filter = ("outcome", "reason")
     list_select_related = ("proposal", "reviewer")
+    long = (LONG_IN_PROPOSAL, "edits", "comment")
     fields = (
         "proposal",
         "revision",

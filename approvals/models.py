@@ -153,6 +153,8 @@ class Proposal(models.Model):
                 condition=Q(status="pending"),
             ),
             models.Index(fields=["agent", "-created_at", "-id"], name="proposal_of_agent"),
+            models.Index(fields=["agent", "closed_at"], name="proposal_closed_of_agent"),
+            models.Index(fields=["memory_id"], name="proposal_of_memory"),
             models.Index(fields=["agent", "text_fold"], name="proposal_text"),
             models.Index(fields=["lapses_at"], name="proposal_lapse"),
             models.Index(fields=["ends_at"], name="proposal_end"),

@@ -7,7 +7,7 @@ Those of people and agents are in ``admin_people``. Nothing is ever deleted by a
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 BEGINNING = 80  # characters of a text in a list
+LONG_IN_MEMORY = ("memory__content", "memory__metadata")
 
 
 @admin.register(Memory)
@@ -36,6 +37,7 @@ class MemoryAdmin(Record):
     list_display = ("id", "agent", "memory_type", "state", "version", "words", "created_at")
     list_filter = ("memory_type", "state")
     list_select_related = ("agent",)
+    long = ("content", "metadata")
     search_fields = ("id", "agent__agent_id")
     search_help_text = "The whole id of a memory or of an agent."
     fields = (
@@ -57,8 +59,7 @@ class MemoryAdmin(Record):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         words = Substr("content", 1, BEGINNING)
-        rows: Any = super().get_queryset(request).annotate(words=words)
-        return cast("QuerySet[Any]", rows.defer("content"))
+        return super().get_queryset(request).annotate(words=words)
 
     @admin.display(description="text")
     def words(self, memory: Any) -> str:
@@ -82,6 +83,7 @@ class RevisionAdmin(Record):
     )
     list_filter = ("state",)
     list_select_related = ("memory",)
+    long = ("content", "metadata", *LONG_IN_MEMORY)
     search_fields = ("memory__id",)
     search_help_text = "The whole id of a memory."
     fields = (
@@ -100,9 +102,6 @@ class RevisionAdmin(Record):
         "at",
     )
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return super().get_queryset(request).defer("content", "metadata")
-
     def about(self, row: Any) -> str:
         return f"memory:{row.memory_id}"
 
@@ -120,6 +119,7 @@ class IndexEntryAdmin(Record):
         "due_at",
     )
     list_select_related = ("memory",)
+    long = LONG_IN_MEMORY
     search_fields = ("memory__id",)
     search_help_text = "The whole id of a memory."
     fields = (*list_display, "priority", text("last_error"))
@@ -168,7 +168,7 @@ class AuditEntryAdmin(Record):
         "action",
         "proposal_id",
     )
-    list_filter = ("actor_kind",)
+    long = ("payload", "objects_json")
     search_fields = ("proposal_id", "agent__agent_id", "action")
     search_help_text = "The whole id of a proposal or of an agent, or an action."
     fields = (
@@ -186,9 +186,6 @@ class AuditEntryAdmin(Record):
         "previous_hash",
         "hash",
     )
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return super().get_queryset(request).defer("payload")
 
     def about(self, row: Any) -> str:
         return ""

@@ -13,7 +13,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.utils import get_fields_from_path, unquote
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Paginator
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.defaultfilters import linebreaksbr
@@ -82,9 +82,11 @@ def _visible(value: str) -> str:
 
 class Record(AnyAdmin):
     """Rows that are shown, and written elsewhere. ``agent_path`` leads to their agent, ""
-    where the row is one."""
+    where the row is one; ``long`` are the paths of what may be long, which no list reads.
+    """
 
     agent_path = "agent"
+    long: ClassVar[tuple[str, ...]] = ()
     fields: ClassVar[Any] = None  # the stubs know no callables in it
     list_select_related: ClassVar[Any] = False
     search_fields: ClassVar[Any] = ()
@@ -121,8 +123,15 @@ class Record(AnyAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
+    def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:
+        """Only what the filters offer. Django takes any look-up on a table's own columns:
+        a regular expression that never ends, or a guess at a hash, letter by letter."""
+        offered = {str(name) for name in self.list_filter}
+        return lookup.removesuffix("__exact").removesuffix("__isnull") in offered
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return self.visible(super().get_queryset(request), self.person(request))
+        rows = super().get_queryset(request).defer(*self.long)
+        return self.visible(rows, self.person(request))
 
     def visible(self, rows: QuerySet[Any], person: User) -> QuerySet[Any]:
         """Those of the agents that the person may see."""
@@ -143,18 +152,25 @@ class Record(AnyAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Whole values in indexed columns: anything else would read the table."""
+        """What has the whole value in the first of ``search_fields`` where anything has it.
+        One indexed column at a time: any of several would read the table."""
         term = search_term.strip()
         if not term:
             return queryset, False
-        wanted = Q()
         for name in self.search_fields:
             column = cast(Any, get_fields_from_path(self.model, name)[-1])
             try:
-                wanted |= Q(**{name: column.to_python(term)})
+                value = column.to_python(term)
             except ValidationError:
                 continue  # the term is no value of this column
-        return (queryset.filter(wanted) if wanted else queryset.none()), False
+            path, _, end = name.rpartition("__")
+            if path:
+                others = column.model.objects.filter(**{end: value})
+                path, value = f"{path}__in", list(others.values_list("pk", flat=True)[:1])
+            found = queryset.filter(**{path or name: value})
+            if found.order_by().exists():
+                return found, False
+        return queryset.none(), False
 
     def history_view(
         self,

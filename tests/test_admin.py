@@ -18,6 +18,7 @@ from memories.services import create_key, edit_agent
 from tests import build
 from tests.access_table import ROWS
 from tests.admin_pages import page_of, signed_in, text_of
+from tests.plans import whole_reads
 
 pytestmark = pytest.mark.django_db
 
@@ -158,6 +159,38 @@ def test_searches_ask_indexed_columns_for_whole_values(
     names = {"memory": memory.pk, "proposal": memory.revisions.get().proposal_id}
     page = text_of(admin.get(f"/admin/{model}/", {"q": term.format(**names)}))
     assert re.search(rf"\b{found} results?\b", page)
+
+
+@pytest.mark.parametrize(
+    ("model", "term"),
+    [
+        ("memories/memory", "bot"),
+        ("memories/memoryrevision", "{memory}"),
+        ("memories/auditentry", "bot"),
+        ("memories/auditentry", "key.created"),
+        ("memories/auditentry", "{proposal}"),
+        ("approvals/proposal", "bot"),
+        ("approvals/proposal", "{memory}"),
+        ("approvals/proposaltarget", "{memory}"),
+        ("approvals/decision", "{proposal}"),
+    ],
+)
+def test_no_search_reads_a_whole_table(admin: Client, model: str, term: str) -> None:
+    memory = build.memory(build.agent("bot"))
+    names = {"memory": memory.pk, "proposal": memory.revisions.get().proposal_id}
+    with CaptureQueriesContext(connection) as caught:
+        admin.get(f"/admin/{model}/", {"q": term.format(**names)})
+    assert whole_reads(caught, model.replace("/", "_")) == []
+
+
+@pytest.mark.parametrize("row", [*ROWS])
+def test_no_list_reads_whole_texts(admin: Client, one_of_each: None, row: str) -> None:
+    with CaptureQueriesContext(connection) as caught:
+        assert admin.get(f"/admin/{row}/").status_code == 200
+    asked = "\n".join(query["sql"] for query in caught.captured_queries)
+    asked = re.sub(r"SUBSTR\S+", "", asked, flags=re.I)
+    long = "content|metadata|payload|change_json|targets_json|edits|comment"
+    assert re.findall(rf'"({long})"', asked) == []
 
 
 @pytest.mark.parametrize("row", [*ROWS])
