@@ -126,8 +126,8 @@ class MemoryPage:
         """Pending proposals that would touch it, oldest first; one more than
         ``MOST_RELATED`` at most."""
         touching = ProposalTarget.objects.filter(memory=self.memory).values("proposal_id")
-        made = Q(memory_id=self.memory.pk, agent=self.agent)
-        pending = Proposal.objects.pending().filter(Q(pk__in=touching) | made)
+        about = Q(pk__in=touching) | Q(memory_id=self.memory.pk)
+        pending = Proposal.objects.pending().filter(about, agent=self.agent)
         shown = pending.select_related("author", "author_key").defer("change_json")
         return list(shown.oldest_first()[: MOST_RELATED + 1])
 
