@@ -52,8 +52,9 @@ class OfProposal(Record):
     """Rows that belong to a proposal."""
 
     agent_path = "proposal__agent"
+    fields: ClassVar[Any] = None  # asked anew in each class: the stubs know no callables
     list_select_related: ClassVar[Any] = ("proposal",)
-    long = (LONG_IN_PROPOSAL,)
+    long: ClassVar[tuple[str, ...]] = (LONG_IN_PROPOSAL,)
     search_fields: ClassVar[Any] = ("proposal__id",)
     search_help_text = "The whole id of a proposal."
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 
 from django import forms
-from django.db.models import Q, QuerySet
 from django.http import QueryDict
 from django.utils import timezone
 
 from memories.errors import DomainError
 from memories.ids import new_id
 from memories.models import Agent, ApiKey, User
+from memories.services import possible_owners
 from memories.services.agents import MAX_NAME
 
 LAST_DAY = date(9999, 12, 30)  # the day after it is still one of the calendar
@@ -56,7 +56,7 @@ class AgentForm(forms.Form):
         shown = {"name": agent.name, "owner": agent.owner} if agent else {}
         super().__init__(data, initial=shown, label_suffix="")
         self.fields["owner"] = forms.ModelChoiceField(
-            _owners(user, agent), required=False, empty_label="nobody"
+            possible_owners(agent, chooser=user), required=False, empty_label="nobody"
         )
 
 
@@ -118,14 +118,3 @@ def add_faults(form: forms.Form, error: DomainError) -> None:
     for fault in error.faults:
         name = fault.pointer.removeprefix("/")
         form.add_error(name if name in form.fields else None, fault.message)
-
-
-def _owners(user: User, agent: Agent | None) -> QuerySet[User]:
-    """Who may be chosen: active people; those who see the agent, where the person who
-    chooses does not see every agent; and who owns it already."""
-    people = User.objects.filter(is_active=True)
-    if agent and not user.all_agents:
-        people = people.filter(Q(all_agents=True) | Q(pk__in=agent.people.values("pk")))
-    owner = agent.owner_id if agent else None
-    chosen = Q(pk__in=people.values("pk")) | Q(pk=owner)
-    return User.objects.filter(chosen).order_by("username")

@@ -7,7 +7,7 @@ Those of people and agents are in ``admin_people``. Nothing is ever deleted by a
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -59,7 +59,7 @@ class MemoryAdmin(Record):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         words = Substr("content", 1, BEGINNING)
-        return super().get_queryset(request).annotate(words=words)
+        return cast("QuerySet[Any]", super().get_queryset(request).annotate(words=words))
 
     @admin.display(description="text")
     def words(self, memory: Any) -> str:

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.contrib.admin.widgets import FilteredSelectMultiple
 from django.contrib.auth.password_validation import validate_password
-from django.db.models import Q
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from memories.actors import Actor
 from memories.models import Agent, User
-from memories.services import refusal_to_edit
+from memories.services import possible_owners, refusal_to_edit
 
 if TYPE_CHECKING:
     PersonModelForm = forms.ModelForm[User]
@@ -53,9 +52,7 @@ class PersonForm(_Limited):
     class Meta:
         model = User
         fields = ("role", "all_agents", "agents", "is_active")
-        help_texts = {
-            "is_active": "Without it the person is logged out and cannot log in."
-        }
+        help_texts = {"is_active": "Without it the person is logged out and cannot log in."}
 
     def clean(self) -> dict[str, Any]:
         wanted = super().clean() or {}
@@ -124,12 +121,4 @@ class AgentForm(AgentModelForm):
         super().__init__(*args, **kwargs)
         owner = self.fields.get("owner")
         if isinstance(owner, forms.ModelChoiceField):
-            owner.queryset = self._owners()
-
-    def _owners(self) -> Any:
-        """Those who may see the agent: the names of others would say who they are."""
-        people = User.objects.order_by("username")
-        if self.asked_by.all_agents:
-            return people
-        sees = Q(all_agents=True) | Q(agents=self.instance) | Q(pk=self.instance.owner_id)
-        return people.filter(sees).distinct()
+            owner.queryset = possible_owners(self.instance, chooser=self.asked_by)

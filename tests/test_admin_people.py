@@ -12,7 +12,7 @@ from memories import audit
 from memories.actors import SYSTEM, Actor
 from memories.errors import Impossible, NotAllowed
 from memories.models import Agent, AuditEntry, User
-from memories.services import authenticate, edit_person
+from memories.services import authenticate, create_person, edit_person
 from tests import build
 from tests.admin_pages import page_of, signed_in, text_of
 
@@ -229,3 +229,22 @@ def test_an_agent_is_changed_by_the_services_and_audited(admin: Client) -> None:
         "agent.paused",
         "agent.switched_off",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("", "empty"), ("a b", "valid username"), ("x" * 151, "at most 150")],
+)
+def test_no_door_makes_a_person_whose_name_will_not_do(
+    db: None, name: str, says: str
+) -> None:
+    with pytest.raises(Impossible, match=says):
+        create_person(name, password=PASSWORD, role="viewer", actor=SYSTEM)
+    assert not User.objects.exists()
+
+
+def test_the_audit_keeps_the_name_that_the_person_got(db: None) -> None:
+    made = create_person("\uff41da", password=PASSWORD, role="viewer", actor=SYSTEM)
+    assert made.username == "ada"
+    payload = json.loads(AuditEntry.objects.get(action="user.created").payload or "")
+    assert payload["username"] == "ada"

@@ -37,14 +37,10 @@ def agents(request: DeskRequest) -> HttpResponse:
         "days": RECORD_DAYS,
         "can_make": services.refusal_to_make_agents(request.user) is None,
         # Its numbers are of every agent's memories.
-        "building": building_progress() if _sees_all_as_admin(request) else None,
+        "building": building_progress() if request.user.manages_all else None,
     }
     status = 200 if form.is_valid() else 400
     return render(request, "agents/agents.html", context, status=status)
-
-
-def _sees_all_as_admin(request: DeskRequest) -> bool:
-    return request.user.manages and request.user.all_agents
 
 
 @require_safe

@@ -60,6 +60,11 @@ class User(AbstractUser):
         """Whether the role may change agents and keys; limits to agents come on top."""
         return self.is_active and self.role == self.Role.ADMIN
 
+    @property
+    def manages_all(self) -> bool:
+        """Whether the role may change every agent there is, and people."""
+        return self.manages and self.all_agents
+
 
 class LoginFailure(models.Model):
     """One failed sign-in, kept for as long as it counts towards the limits."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from memories.services.agents import (
     create_agent,
     edit_agent,
+    possible_owners,
     refusal_to_make_agents,
     refusal_to_manage,
     set_active,
@@ -44,6 +45,7 @@ __all__ = [
     "lock_targets",
     "login_blocked",
     "note_login_failure",
+    "possible_owners",
     "refusal_to_edit",
     "refusal_to_make_agents",
     "refusal_to_manage",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from re import fullmatch
 
 from django.db import IntegrityError
+from django.db.models import Q, QuerySet
 
 from memories import audit
 from memories.actors import Actor
@@ -62,10 +63,23 @@ def create_agent(
     return agent
 
 
+def possible_owners(agent: Agent | None, *, chooser: User | None) -> QuerySet[User]:
+    """Who may own the agent (None: a new one), by name: active people, and who owns it
+    already. One who chooses without seeing every agent chooses among those who see this
+    one: other names would say who there is. ``chooser`` None is the operator."""
+    people = User.objects.filter(is_active=True)
+    if agent and chooser and not chooser.all_agents:
+        people = people.filter(Q(all_agents=True) | Q(pk__in=agent.people.values("pk")))
+    owner = agent.owner_id if agent else None
+    possible = Q(pk__in=people.values("pk")) | Q(pk=owner)
+    return User.objects.filter(possible).order_by("username")
+
+
 def edit_agent(agent: Agent, *, name: str, owner: User | None, actor: Actor) -> None:
     """Give the agent this name and this owner; an audit entry for each that changes.
 
-    Raises ``Impossible`` for a name that is too long.
+    Raises ``Impossible`` for a name that is too long, and for a person who is none of the
+    ``possible_owners``.
     """
     check_name(name)
     with writing():
@@ -75,6 +89,7 @@ def edit_agent(agent: Agent, *, name: str, owner: User | None, actor: Actor) -> 
             renamed = {"from": locked.name, "to": name}
             events.append(event_about(agent, "agent.renamed", actor, renamed))
         if locked.owner_id != (owner and owner.pk):
+            _require_possible(owner, locked, actor)
             moved = {"from": locked.owner_id, "to": owner and owner.pk}
             events.append(event_about(agent, "agent.owner_changed", actor, moved))
         if events:
@@ -82,6 +97,13 @@ def edit_agent(agent: Agent, *, name: str, owner: User | None, actor: Actor) -> 
             locked.save(update_fields=["name", "owner"])
             audit.append(events)
     agent.name, agent.owner = name, owner
+
+
+def _require_possible(owner: User | None, agent: Agent, actor: Actor) -> None:
+    is_person = actor.kind == "user"
+    chooser = User.objects.get(pk=actor.id) if is_person else None
+    if owner and not possible_owners(agent, chooser=chooser).filter(pk=owner.pk).exists():
+        raise Impossible("This person cannot own the agent.", pointer="/owner")
 
 
 def set_paused(agent: Agent, paused: bool, *, actor: Actor) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import IntegrityError
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -21,7 +22,7 @@ from memories.writing import writing
 def refusal_to_manage_people(user: User) -> NotAllowed | None:
     """Why this person makes and changes no other people, or None. An admin who is limited
     to some agents could widen that limit, or meet people of agents that are hidden."""
-    if user.manages and user.all_agents:
+    if user.manages_all:
         return None
     return NotAllowed(
         "Only admins of all agents manage people; your account does not.",
@@ -35,7 +36,7 @@ def refusal_to_edit(
     """Why the person cannot become this, or None: nobody takes away the own access, and
     somebody is left who can give it back."""
     stays = role == User.Role.ADMIN and all_agents and is_active
-    if stays or not (person.manages and person.all_agents):
+    if stays or not person.manages_all:
         return None
     if actor.kind == "user" and actor.id == str(person.pk):
         return NotAllowed(
@@ -64,15 +65,16 @@ def create_person(
     """A person with a role; ``agents`` None means all of them, else the listed agent ids.
     ``has_first_password``: the first run made the password and writes it down.
 
-    Raises ``Impossible`` when the name is taken or an agent is unknown. The password is
-    taken as given: who judges it is the edge that asked for it.
+    Raises ``Impossible`` when the name will not do or is taken, or an agent is unknown.
+    The password is taken as given: who judges it is the edge that asked for it.
     """
     if role not in User.Role.values:
         raise Impossible(f"There is no role {role!r}.", pointer="/role")
     limited = _agents(agents or ())
+    username = _name(username)
     is_admin = role == User.Role.ADMIN
     user = User(
-        username=User.normalize_username(username),
+        username=username,
         role=role,
         all_agents=agents is None,
         is_staff=is_admin,
@@ -199,6 +201,18 @@ def _counted(username: str) -> str:
 
 def _window() -> timedelta:
     return timedelta(seconds=settings.LOGIN_FAILURE_WINDOW_SECONDS)
+
+
+def _name(username: str) -> str:
+    """The name as it is kept. Raises ``Impossible``."""
+    name = User.normalize_username(username)
+    if not name:
+        raise Impossible("The name is empty.", pointer="/username")
+    try:
+        User.username.field.run_validators(name)
+    except ValidationError as error:
+        raise Impossible(" ".join(error.messages), pointer="/username") from None
+    return name
 
 
 def _agents(agent_ids: Sequence[str]) -> list[Agent]:

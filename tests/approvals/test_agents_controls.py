@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from django.test import Client
 
 from memories import audit
+from memories.actors import SYSTEM, Actor
+from memories.errors import Impossible
 from memories.models import Agent, AuditEntry, Memory, User
+from memories.services import edit_agent
 from tests import build
 from tests.approvals.pages import Forms
 
@@ -197,3 +201,30 @@ def test_nothing_is_changed_without_the_forms_token(
     data = {"to": "on", "name": "Mine"}
     assert client.post(f"/agents/{agent.pk}/{act}/", data).status_code == 403
     assert actions(agent) == []
+
+
+@pytest.mark.parametrize(
+    "page", ["/agents/{pk}/edit/", "/admin/memories/agent/{pk}/change/"]
+)
+def test_both_pages_offer_the_same_owners(agent: Agent, page: str) -> None:
+    for name, agents in (("sees-all", None), ("sees-it", [agent.agent_id]), ("no", [])):
+        build.person(name, agents=agents)
+    left = build.person("left")
+    User.objects.filter(pk=left.pk).update(is_active=False)
+    kim = build.person("kim", role="admin", agents=[agent.agent_id])
+    client = Client()
+    client.force_login(kim)
+    text = client.get(page.format(pk=agent.pk)).content.decode()
+    offered = re.findall(r'<option value="\d+"[^>]*>([^<]+)</option>', text)
+    assert offered == ["kim", "sees-all", "sees-it"]
+
+
+def test_who_may_not_be_chosen_is_refused_whatever_the_form_said(agent: Agent) -> None:
+    kim = build.person("kim", role="admin", agents=[agent.agent_id])
+    hidden, left = build.person("hidden", agents=[]), build.person("left")
+    User.objects.filter(pk=left.pk).update(is_active=False)
+    for owner, actor in ((hidden, Actor.of(kim)), (left, SYSTEM)):
+        with pytest.raises(Impossible, match="cannot own"):
+            edit_agent(agent, name="", owner=owner, actor=actor)
+    agent.refresh_from_db()
+    assert agent.owner is None

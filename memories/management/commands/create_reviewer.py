@@ -3,7 +3,6 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 
 from memories import services
@@ -34,7 +33,6 @@ class Command(OperatorCommand):
     ) -> None:
         limited = None if agents is None else _names(agents)
         password = passwords.given(password)
-        _require_a_name(username)
         try:
             services.create_person(
                 username, password=password, role=role, agents=limited, actor=SYSTEM
@@ -44,15 +42,6 @@ class Command(OperatorCommand):
         self.stdout.write(f"{username} can log in as {role}.")
         if doubts := passwords.doubts(password, User(username=username)):
             self.stderr.write(doubts)
-
-
-def _require_a_name(username: str) -> None:
-    if not username:
-        raise CommandError("The name is empty.")
-    try:
-        User.username.field.run_validators(username)
-    except ValidationError as error:
-        raise CommandError(" ".join(error.messages)) from error
 
 
 def _names(text: str) -> list[str]:
