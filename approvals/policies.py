@@ -7,9 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
+from memories.models import MemoryType
+
 logger = logging.getLogger(__name__)
 
-SHORT_TERM = frozenset({"episodic", "working"})
+SHORT_TERM = frozenset(kind for kind in MemoryType if not kind.is_long_term)
 
 
 class Verdict(Enum):
@@ -35,10 +37,16 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """``why`` is a clause for people, after "held for review: "."""
+    """``why`` is a clause for people: why it is held ("held for review: ") or refused, or
+    why it happens at once."""
 
     verdict: Verdict
     why: str = ""
+
+    @property
+    def waits(self) -> bool:
+        """Whether a person has to let it in."""
+        return self.verdict is not Verdict.APPLY
 
 
 Policy = Callable[[Facts], Ruling]
@@ -48,14 +56,14 @@ def default_policy(facts: Facts) -> Ruling:
     """Hold every change that touches or results in long-term memory; but an admin takes a
     bad memory away in one step."""
     if facts.op == "forget" and facts.decides_alone:
-        return Ruling(Verdict.APPLY)
+        return Ruling(Verdict.APPLY, "an admin forgets in one step")
     if facts.agent_paused:
         return Ruling(Verdict.HOLD, "every change of this agent waits for a person")
     if facts.echoes_rejected:
         return Ruling(Verdict.HOLD, "a person rejected this text before")
     if not facts.types or not facts.types <= SHORT_TERM:
         return Ruling(Verdict.HOLD, "it changes long-term memory")
-    return Ruling(Verdict.APPLY)
+    return Ruling(Verdict.APPLY, "short-term memory changes at once")
 
 
 def judge(facts: Facts, policy: Policy = default_policy) -> Ruling:

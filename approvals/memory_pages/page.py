@@ -15,13 +15,14 @@ from approvals.cards.claims import Claims, claims_in
 from approvals.memory_pages.listing import shown_state
 from approvals.memory_pages.versions import History, history_of
 from approvals.models import Proposal, ProposalTarget
+from approvals.policies import Ruling
 from approvals.services import (
     IndexState,
     index_states,
     refusal_to_approve_own,
     refusal_to_propose,
     refusal_to_retry,
-    waits_for_approval,
+    ruling_beforehand,
 )
 from memories.errors import MemoryNotFound, NotAllowed
 from memories.models import Memory, User
@@ -85,14 +86,14 @@ class MemoryPage:
         """For those whose role would let them, or ""."""
         return str(self.refusal or "") if self.user.decides else ""
 
-    @property
-    def revising_waits(self) -> bool:
-        """Whether a person has to let a change of it in."""
-        return waits_for_approval("revise", self.memory, self.agent, self.user)
+    @cached_property
+    def revising(self) -> Ruling:
+        """Whether a person has to let a change of it in, or why not."""
+        return ruling_beforehand("revise", self.memory, self.agent, self.user)
 
-    @property
-    def forgetting_waits(self) -> bool:
-        return waits_for_approval("forget", self.memory, self.agent, self.user)
+    @cached_property
+    def forgetting(self) -> Ruling:
+        return ruling_beforehand("forget", self.memory, self.agent, self.user)
 
     @cached_property
     def why_not_approve(self) -> str:

@@ -31,7 +31,7 @@ from approvals.services.propose import (
     propose,
     revision_back_to,
     revision_by_hand,
-    waits_for_approval,
+    ruling_beforehand,
 )
 from approvals.services.seen import seen_digest
 from approvals.services.standing import (
@@ -71,6 +71,7 @@ __all__ = [
     "reject",
     "revision_back_to",
     "revision_by_hand",
+    "ruling_beforehand",
     "seen_digest",
     "standing",
     "standings",
@@ -79,7 +80,6 @@ __all__ = [
     "undo",
     "undoable_until",
     "unix_lines",
-    "waits_for_approval",
     "with_edits",
     "withdraw",
     "withdraw_all",

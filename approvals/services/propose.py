@@ -8,7 +8,7 @@ from datetime import datetime
 from django.utils import timezone
 
 from approvals.models import Decision, Proposal
-from approvals.policies import Facts, Verdict, judge
+from approvals.policies import Facts, Ruling, judge
 from approvals.services.allowed import (
     decides_alone,
     refusal_to_approve,
@@ -103,8 +103,8 @@ def revision_back_to(revision: MemoryRevision, memory: Memory) -> Revise | None:
     return None if change == current else change
 
 
-def waits_for_approval(op: str, memory: Memory, agent: Agent, user: User) -> bool:
-    """Whether a change of the memory by this person would be held, as far as can be said
+def ruling_beforehand(op: str, memory: Memory, agent: Agent, user: User) -> Ruling:
+    """The policy's ruling on a change of the memory by this person, as far as can be said
     without its text."""
     facts = Facts(
         op=op,
@@ -112,7 +112,7 @@ def waits_for_approval(op: str, memory: Memory, agent: Agent, user: User) -> boo
         agent_paused=agent.is_paused,
         decides_alone=decides_alone(user),
     )
-    return judge(facts).verdict is not Verdict.APPLY
+    return judge(facts)
 
 
 def _as_it_is(memory: Memory) -> Revise:
