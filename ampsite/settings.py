@@ -266,8 +266,8 @@ LOGGING = {
     "loggers": {
         # Its 404 and 400 lines would repeat what the answer already says.
         "django.request": {"level": "ERROR"},
-        # A wrong Host is answered with 400; anybody could fill the log with stacks.
-        "django.security.DisallowedHost": {"level": "CRITICAL"},
+        # What is suspicious is answered with 400; anybody could fill the log with stacks.
+        "django.security": {"level": "CRITICAL"},
         "celery": {"level": "WARNING"},
         "waitress.queue": {"level": "ERROR"},
         "httpx": {"level": "WARNING"},  # a line for each embedding
