@@ -19,8 +19,9 @@ from django.urls import reverse
 
 from approvals.audit_bodies import Body, body_of
 from approvals.audit_forms import AuditForm
-from approvals.audit_questions import ask, fits
+from approvals.audit_questions import ask
 from approvals.audit_sentences import Saying, saying
+from approvals.conditions import fits
 from memories.cursors import BadCursor
 from memories.models import Agent, AuditEntry, User
 from memories.models.audit import AuditEntryQuerySet

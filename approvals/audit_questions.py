@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import BooleanField, Case, Q, When
+from django.db.models import Q
 
 from approvals.audit_forms import SITE, AuditForm
+from approvals.conditions import fits
 from approvals.models import Proposal, ProposalTarget
 from memories.models import Agent, ApiKey, AuditEntry, Memory, User
 from memories.models.audit import AuditEntryQuerySet
@@ -66,12 +67,6 @@ def ask(user: User, form: AuditForm) -> tuple[AuditEntryQuerySet, Q]:
     for condition in indexed[1:]:
         rest &= condition
     return _between(rows.filter(*indexed[:1]), start, form.end), rest
-
-
-def fits(condition: Q) -> Case:
-    """The condition as a value of each row. Inside of CASE no database finds the rows by
-    another index instead, and then sorts all that there are."""
-    return Case(When(condition, then=True), default=False, output_field=BooleanField())
 
 
 def _between(

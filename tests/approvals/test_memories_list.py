@@ -17,6 +17,7 @@ from memories.models import Agent, Memory
 from memories.services import expire_due
 from tests import build
 from tests.approvals.memory_pages import LIST, address, shown, signed_in, text_of
+from tests.plans import whole_reads
 
 pytestmark = pytest.mark.django_db
 
@@ -98,6 +99,46 @@ def test_pages_follow_each_other_and_nothing_is_left_out(
         following = re.search(r'<a href="([^"]+)">Next', text_of(page))
         where = unescape(following[1]) if following else None
     assert seen == sorted(ids(*made), reverse=True)
+
+
+def test_an_answer_looks_through_a_bounded_number_and_says_how_far_it_came(
+    desk: Client, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "WINDOW", 4)
+    oldest = build.short_term(agent, "oldest", tags=["t"])
+    for number in range(6):
+        build.short_term(agent, f"note {number}")
+    newest = build.short_term(agent, "newest", tags=["t"])
+    Memory.objects.update(created_at=timezone.now())  # the id decides
+    first = desk.get(LIST, {"tag": "t"})
+    assert shown(first) == ids(newest)
+    assert "it looked back to" in text_of(first)
+    further = re.search(r'<a href="([^"]+)">Look further back', text_of(first))
+    assert further
+    second = desk.get(unescape(further[1]))
+    assert shown(second) == ids(oldest)
+    assert "Look further back" not in text_of(second)
+    nothing = text_of(desk.get(LIST, {"tag": "other"}))
+    assert "Nothing fits so far" in nothing
+    assert "No memory fits" not in nothing
+
+
+@pytest.mark.parametrize(
+    "query", [{}, {"state": "expired"}, {"type": "working"}, {"tag": "x", "state": "any"}]
+)
+def test_no_filter_leaves_the_order_of_an_index(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch, query: dict[str, str]
+) -> None:
+    monkeypatch.setattr(listing, "WINDOW", 2)
+    for number in range(4):
+        build.short_term(agent, f"note {number}")
+    limited = build.person(agents=[agent.agent_id])
+    for person in (build.person(), limited):
+        client = signed_in(person)
+        for chosen in ({}, {"agent": str(agent.pk)}):
+            with CaptureQueriesContext(connection) as caught:
+                assert client.get(LIST, {**query, **chosen}).status_code == 200
+            assert whole_reads(caught, "memories_memory") == []
 
 
 @pytest.mark.parametrize("after", ["nonsense", "", "é"])
