@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 from django.contrib import admin
 
 from approvals.models import Decision, Proposal, ProposalDraft, ProposalTarget
-from memories.admin import LONG_IN_MEMORY
-from memories.admin_pages import Record, agent_of, text
+from memories.admin_pages import LONG_IN_MEMORY, Record, agent_of, text
 
 LONG_IN_PROPOSAL = "proposal__change_json"
 

@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Substr
 from django.http import HttpRequest
 
-from memories.admin_pages import Record, agent_of, text
+from memories.admin_pages import LONG_IN_MEMORY, Record, agent_of, text
 from memories.admin_people import AgentAdmin, PersonAdmin
 from memories.models import ApiKey, AuditEntry, IndexEntry, Memory, MemoryRevision
 
@@ -29,7 +29,6 @@ __all__ = [
 ]
 
 BEGINNING = 80  # characters of a text in a list
-LONG_IN_MEMORY = ("memory__content", "memory__metadata")
 
 
 @admin.register(Memory)

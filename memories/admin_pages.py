@@ -32,6 +32,7 @@ else:
     AnyAdmin, AnyPaginator = admin.ModelAdmin, Paginator
 
 MOST_ROWS = 5_000  # that a list counts and leads to; a search finds the others
+LONG_IN_MEMORY = ("memory__content", "memory__metadata")
 MOST_PARTS = 4_000  # of a text, each a run of characters or one that hides
 
 Column = Callable[[Any], str]

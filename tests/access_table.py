@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 # Each asks about objects of the agent bravo. The last two may see the agent alpha alone.
-WHO = ("anonymous", "viewer", "reviewer", "admin", "limited reviewer", "limited admin")
+WHO = ("anonymous", "viewer", "reviewer", "admin", "limited-reviewer", "limited-admin")
 LIMITED = WHO[-2:]
 
 
