@@ -26,6 +26,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _asks_the_database(item: pytest.Item) -> bool:
+    if item.get_closest_marker("once"):
+        return False
     fixtures = getattr(item, "fixturenames", ())
     is_marked = item.get_closest_marker("django_db") is not None
     return is_marked or not {"db", "transactional_db"}.isdisjoint(fixtures)

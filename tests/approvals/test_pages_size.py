@@ -13,6 +13,8 @@ from memories.models import Agent, Memory
 from tests import build
 from tests.approvals.pages import address
 
+pytestmark = pytest.mark.once
+
 MOST_BYTES = 3_000_000
 
 

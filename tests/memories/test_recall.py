@@ -269,6 +269,7 @@ def test_without_the_embedder_relevance_cannot_be_asked_for(agent: Agent) -> Non
         ask(agent, "anything", min_relevance=0.5)
 
 
+@pytest.mark.once
 @pytest.mark.case("G25")
 def test_of_ten_thousand_memories_each_agent_and_tag_finds_what_brute_force_finds() -> None:
     """Rows and points are made in bulk; through the gate this would take minutes."""
