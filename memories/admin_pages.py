@@ -102,7 +102,7 @@ class Record(AnyAdmin):
 
     def about(self, row: Any) -> str:
         """What the audit calls the row: ``kind:id``, or "" where there is no entry."""
-        raise NotImplementedError
+        raise NotImplementedError  # each table says its own; none is a record in itself
 
     def person(self, request: HttpRequest) -> User:
         if not isinstance(request.user, User):
@@ -190,7 +190,7 @@ class Written(Record):
 
     def write(self, request: HttpRequest, row: Any, form: Any, *, is_new: bool) -> None:
         """Carry out a valid form by the services; a new row gets its ``pk``."""
-        raise NotImplementedError
+        raise NotImplementedError  # each table says its own; none is written in itself
 
     def changeform_view(
         self,
